@@ -1,0 +1,169 @@
+# slangpy.h is header-only for its users; this Makefile is for working on it. Sources come from src/manifest alone.
+#
+#   make               the four headers, and build/release/libslangpy.a (the split build)
+#   make demo          fetch what is needed, tonemap a photograph, print the picture's path
+#   make test          everything that CI runs; ends with 'N passed, N failed, N skipped'
+#   make soak          the GPU tests at full counts        make bench [BACKEND=vk]   performance.md's figures
+#   make check         headers equal src/, ABI tables      make examples             build/release/examples/*
+#   make install [PREFIX=/usr/local] [DESTDIR=]            make clean                keeps what tools/setup fetched
+#
+#   config=release (default) debug asan tsan; CC=clang; everything lands in build/$(config)[-CC]/
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+config ?= release
+B := build/$(config)$(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))
+PREFIX ?= /usr/local
+
+flags_release := -O2 -g -DNDEBUG
+flags_debug := -O0 -g
+flags_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+flags_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+ifeq ($(flags_$(config)),)
+$(error config=$(config) is not one of release debug asan tsan)
+endif
+
+# stb_ds.h is not ours to warn about: -isystem, where a user may say -I (tests/compile tries both).
+STD := -std=c11 -Wall -Wextra -Wconversion -Wshadow -Werror
+INCLUDES := -isystem /usr/include/stb
+ALL_CFLAGS = $(STD) $(flags_$(config)) -MMD -MP $(CFLAGS)
+LIBS := -lpthread -ldl -lm
+
+headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h
+sources := $(shell awk '!/^\#/ && ($$2 == "impl" || $$2 == "split") && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
+listed := $(addprefix src/,$(shell awk '!/^\#/ && NF { print $$3 }' src/manifest))
+objects := $(sources:%.c=$B/src/%.o)
+library := $B/libslangpy.a
+
+# A test program is tests/unit/test_*.c or tests/gpu/test_*.c; other .c files of its folder are linked to each.
+# unit/ looks inside: it is compiled against src/ (SPY_TEST_SPLIT), and again with the whole implementation in its own
+# file (SPY_TEST_HEADERS). gpu/ sees public declarations only: compiled once, linked with either.
+unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+gpu_tests := $(patsubst tests/gpu/%.c,%,$(wildcard tests/gpu/test_*.c))
+unit_helpers := $(patsubst tests/%.c,$B/tests/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
+gpu_helpers := $(patsubst tests/%.c,$B/tests/%.o,$(filter-out tests/gpu/test_%,$(wildcard tests/gpu/*.c)))
+bench_programs := $(patsubst tests/bench/%.c,$B/bench/%,$(wildcard tests/bench/*.c))
+examples := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
+example_programs := $(addprefix $B/examples/,$(examples))
+LIBS_04_engine_vulkan := -lvulkan
+
+unit_split := $(addprefix $B/unit-split/,$(unit_tests))
+unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
+gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
+gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
+
+.PHONY: all headers lib demo test soak bench check examples unit gpu bench-programs install clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: headers lib
+headers: $(headers)
+lib: $(library)
+examples: $(example_programs)
+unit: $(unit_split) $(unit_headers)
+gpu: $(gpu_split) $(gpu_headers)
+bench-programs: $(bench_programs)
+
+# ---- headers and library
+
+# One run writes all four. It leaves an unchanged header alone, so the stamp, not the header, carries the time.
+build/headers.stamp: src/manifest tools/amalgamate LICENSE $(wildcard $(listed))
+	@mkdir -p build
+	tools/amalgamate
+	@touch $@
+$(headers): build/headers.stamp ;
+
+build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang,$(listed)))
+	@mkdir -p $(@D)
+	tools/amalgamate --embed $@
+
+$B/src/%.o: src/%.c | build/gen/slang/embed.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Isrc -Ibuild/gen $(INCLUDES) -c $< -o $@
+
+$(library): $(objects)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$B/headers/implementation.o: tests/common/implementation.c | headers
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) -c $< -o $@
+
+# ---- tests, examples, benchmarks
+
+$B/tests/unit/%.o: tests/unit/%.c | build/gen/slang/embed.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) -c $< -o $@
+
+$B/tests/gpu/%.o: tests/gpu/%.c | headers
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. -Itests/common $(INCLUDES) -c $< -o $@
+
+$B/tests-headers/%.o: tests/%.c | headers
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DSPY_TEST_HEADERS=1 -I. -Itests/common $(INCLUDES) -c $< -o $@
+
+$B/unit-split/%: $B/tests/unit/%.o $(unit_helpers) $(library)
+	@mkdir -p $(@D)
+	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
+$B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
+	@mkdir -p $(@D)
+	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
+$B/gpu-split/%: $B/tests/gpu/%.o $(gpu_helpers) $(library)
+	@mkdir -p $(@D)
+	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
+$B/gpu-headers/%: $B/tests/gpu/%.o $(gpu_helpers) $B/headers/implementation.o
+	@mkdir -p $(@D)
+	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
+$B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. -Itests/common $(INCLUDES) $< $B/headers/implementation.o -o $@ $(LIBS)
+
+$B/examples/%: examples/%/main.c | headers
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) $(wildcard examples/$*/*.c) -o $@ $(LIBS_$*) $(LIBS)
+
+$(foreach e,$(examples),$(eval $B/examples/$e: $(wildcard examples/$e/*.c examples/$e/*.h)))
+
+# ---- what people type
+
+demo:
+	@tools/setup
+	@$(MAKE) --no-print-directory config=$(config) $B/examples/02_tonemap
+	@SLANGPY_SLANG_LIBRARY="$${SLANGPY_SLANG_LIBRARY:-$(CURDIR)/build/slang/libslang-compiler.so}"; \
+	export SLANGPY_SLANG_LIBRARY; cd examples/02_tonemap && \
+	"$(CURDIR)/$B/examples/02_tonemap" "$(CURDIR)/build/data/astronaut.png" "$(CURDIR)/build/tonemapped.png"
+	@test -s build/tonemapped.png
+	@echo "$(CURDIR)/build/tonemapped.png"
+
+test:
+	@tests/run test
+
+soak:
+	@tests/run soak
+
+bench:
+	@tools/setup
+	@$(MAKE) --no-print-directory config=release bench-programs
+	@tests/bench/run build/release/bench $(BACKEND) # a script: rivals run in processes of their own, interleaved
+
+check:
+	tools/amalgamate --check
+	@if [ -x tools/check_abi ]; then tools/check_abi; fi
+
+version = $(shell awk '$$1 == "\#define" && $$2 == "SPY_VERSION" { printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' slangpy.h)
+
+install: $(headers)
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(version)|' tools/slangpy.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/slangpy.pc
+
+clean:
+	rm -rf build/release* build/debug* build/asan* build/tsan* build/gen build/tests build/headers.stamp build/tonemapped.png
+
+-include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,0 +1,10643 @@
+// slangpy.h: call Slang functions from C and C++: the core, which knows no graphics API.
+// Generated from src/ by tools/amalgamate; do not edit. Every `>>` line names the file that follows.
+// MIT license; its text is at the end of this file.
+
+#ifndef SLANGPY_H
+#define SLANGPY_H
+
+// >>api/base.h ----------------------------------------------------------------------------------------------
+
+// Basic public types: status codes, errors, logging, progress, memory, element types, shapes.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The library's version as one number: major * 10000 + minor * 100 + patch.
+#define SPY_VERSION 100
+
+// >>status
+
+// Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
+#define SPY_STATUS_LIST(X)                                                                                    \
+    X(SPY_OK, 0, "no error")                                                                                  \
+    X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                               \
+    X(SPY_ERROR_NOT_FOUND, -2, "a name, file or object was not found")                                        \
+    X(SPY_ERROR_TYPE_MISMATCH, -3, "a type does not fit")                                                     \
+    X(SPY_ERROR_SHAPE_MISMATCH, -4, "shapes do not fit")                                                      \
+    X(SPY_ERROR_OUT_OF_RANGE, -5, "a value does not fit its type, or an index its range")                     \
+    X(SPY_ERROR_AMBIGUOUS, -6, "more than one overload or mapping fits")                                      \
+    X(SPY_ERROR_COMPILE, -7, "Slang code does not compile")                                                   \
+    X(SPY_ERROR_NO_COMPILER, -8, "the Slang compiler library is missing or unusable")                         \
+    X(SPY_ERROR_NO_DEVICE, -9, "no suitable GPU device")                                                      \
+    X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
+    X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
+    X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
+    X(SPY_ERROR_BUSY, -13, "another thread is using the device")                                              \
+    X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
+    X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
+    X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
+    X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                                \
+    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")
+
+typedef enum spy_status {
+#define SPYI_STATUS_ENUM(name, value, text) name = value,
+    SPY_STATUS_LIST(SPYI_STATUS_ENUM)
+#undef SPYI_STATUS_ENUM
+    SPY_STATUS_FORCE_INT = 0x7fffffff
+} spy_status;
+
+// The text of a status, e.g. "shapes do not fit". Threads: any.
+const char *spy_status_text(spy_status status);
+
+// An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
+// spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
+typedef struct spy_error {
+    spy_status code;
+    const char *message;
+} spy_error;
+
+// >>log
+
+typedef enum spy_log_level {
+    SPY_LOG_DEFAULT = 0, // as SPY_LOG_WARNING when used as a threshold
+    SPY_LOG_ERROR,
+    SPY_LOG_WARNING,
+    SPY_LOG_INFO,
+    SPY_LOG_DEBUG
+} spy_log_level;
+
+// Called for each message at or above the threshold. `message` is one text without a final newline, valid
+// during the call. Threads: from the thread that causes it, and from compile threads of spy_prepare().
+typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
+
+typedef struct spy_log {
+    spy_log_func func;   // NULL: silent
+    void *user_data;     // handed to func
+    spy_log_level level; // least severe level to report; default: warnings and errors
+} spy_log;
+
+// A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
+void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
+
+// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME",
+// "upload". Threads: as spy_log_func.
+typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
+
+typedef struct spy_progress {
+    spy_progress_func func; // NULL: none
+    void *user_data;
+} spy_progress;
+
+// >>memory
+
+// Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
+// two, at most 64. `size_bytes` in reallocate and free is what was asked for before.
+typedef struct spy_allocator {
+    void *(*allocate)(size_t size_bytes, size_t alignment, void *user_data);
+    void *(*reallocate)(void *memory, size_t old_size_bytes, size_t new_size_bytes, size_t alignment, void *user_data);
+    void (*free)(void *memory, size_t size_bytes, void *user_data);
+    void *user_data;
+} spy_allocator;
+
+// >>elements and shapes
+
+// A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
+typedef enum spy_dtype {
+    SPY_DTYPE_DEFAULT = 0, // float32
+    SPY_BOOL,
+    SPY_INT8,
+    SPY_UINT8,
+    SPY_INT16,
+    SPY_UINT16,
+    SPY_INT32,
+    SPY_UINT32,
+    SPY_INT64,
+    SPY_UINT64,
+    SPY_FLOAT16,
+    SPY_FLOAT32,
+    SPY_FLOAT64,
+    SPY_DTYPE_COUNT
+} spy_dtype;
+
+// Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
+size_t spy_dtype_size_bytes(spy_dtype dtype);
+// Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
+const char *spy_dtype_name(spy_dtype dtype);
+
+#define SPY_MAX_RANK 8
+
+// A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for
+// strides, which are counted in elements.
+typedef struct spy_shape {
+    uint32_t rank;
+    int64_t dims[SPY_MAX_RANK];
+} spy_shape;
+
+// A list of dimensions for spy_map(): argument dimension i goes to kernel dimension dims[i].
+typedef struct spy_dims {
+    uint32_t count;
+    int32_t dims[SPY_MAX_RANK];
+} spy_dims;
+
+#ifdef __cplusplus
+} // extern "C"
+
+template <class... T> inline spy_shape spyi_make_shape(T... dims) {
+    static_assert(sizeof...(T) <= SPY_MAX_RANK, "a shape has at most SPY_MAX_RANK dimensions");
+    spy_shape s = { uint32_t(sizeof...(T)), { int64_t(dims)... } };
+    return s;
+}
+template <class... T> inline spy_dims spyi_make_dims(T... dims) {
+    static_assert(sizeof...(T) <= SPY_MAX_RANK, "a mapping has at most SPY_MAX_RANK dimensions");
+    spy_dims s = { uint32_t(sizeof...(T)), { int32_t(dims)... } };
+    return s;
+}
+#define SPY_SHAPE(...) spyi_make_shape(__VA_ARGS__)
+#define SPY_DIMS(...) spyi_make_dims(__VA_ARGS__)
+#else
+// SPY_SHAPE(480, 640): a spy_shape value of rank 2. SPY_DIMS(1, 0): a spy_dims value.
+#define SPY_SHAPE(...)                                                                                        \
+    ((spy_shape){ (uint32_t)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
+#define SPY_DIMS(...)                                                                                         \
+    ((spy_dims){ (uint32_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t)), { __VA_ARGS__ } })
+#endif
+
+// >>api/device.h --------------------------------------------------------------------------------------------
+
+// Devices: a GPU with its memory pool, its compiler sessions and its cache of compiled calls.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_device spy_device;
+typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
+
+typedef enum spy_adapter_type {
+    SPY_ADAPTER_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
+    SPY_ADAPTER_DISCRETE,
+    SPY_ADAPTER_INTEGRATED,
+    SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
+} spy_adapter_type;
+
+typedef struct spy_device_desc {
+    const spy_backend *backend;         // required: which API drives the GPU
+    const void *backend_desc;           // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
+    uint32_t adapter;                   // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
+    const char *adapter_name;           // part of the adapter's name, case ignored; NULL: any
+    spy_adapter_type adapter_type;      // only this type; default: the best there is
+    spy_log log;                        // sees every error and warning, also of a failed creation
+    spy_progress progress;              // called around slow steps
+    spy_allocator allocator;            // default: malloc
+    const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const *include_paths;   // searched by `import` and #include after the module's own folder
+    size_t include_path_count;
+    const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
+    uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
+    bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
+    const char *label;                  // name in debug tools and messages
+} spy_device_desc;
+
+// Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
+// Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
+spy_device *spy_create_device(const spy_device_desc *desc);
+
+// Release the device and everything that was made from it; waits for its work. NULL is ignored.
+// Threads: one, while no other thread uses the device or its objects.
+void spy_release_device(spy_device *device);
+
+// The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
+// released objects, failed device creations and SPY_ERROR_BUSY. Threads: any.
+spy_error spy_take_error(spy_device *device);
+
+// A point in the device's order of work. 0: before everything.
+typedef uint64_t spy_submit_id;
+
+// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: one at a time.
+spy_submit_id spy_flush(spy_device *device);
+// Submit and wait for all work. Threads: one at a time.
+spy_status spy_wait(spy_device *device);
+// Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
+spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
+// Whether the work up to `id` has finished. Never waits.
+bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
+
+// Call `func` when the device is released, before its objects go. Threads: one at a time.
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data), void *user_data);
+
+// Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
+spy_status spy_trim(spy_device *device);
+
+// Bits of spy_device_info.features: element types that kernels may use, and atomics.
+#define SPY_FEATURE_FLOAT16 0x1u
+#define SPY_FEATURE_FLOAT64 0x2u
+#define SPY_FEATURE_INT8 0x4u
+#define SPY_FEATURE_INT16 0x8u
+#define SPY_FEATURE_INT64 0x10u
+#define SPY_FEATURE_ATOMIC_FLOAT32_ADD 0x20u
+#define SPY_FEATURE_TIMESTAMPS 0x40u
+#define SPY_FEATURE_SUBGROUPS 0x80u
+#define SPY_FEATURE_POINTERS 0x100u
+
+typedef struct spy_device_info {
+    const char *backend;             // "vulkan", "null"
+    char name[256];                  // the adapter's name
+    char driver[256];                // driver name and version
+    spy_adapter_type type;           // never DEFAULT
+    uint32_t api_version;            // the backend's own encoding
+    uint32_t features;               // SPY_FEATURE_*
+    uint32_t subgroup_size;          // lanes of a wave
+    uint32_t max_group_size;         // threads in a group
+    uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded
+    uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
+    uint64_t memory_bytes;           // of the largest device-local heap
+    uint64_t max_binding_bytes;      // largest range of one structured buffer
+} spy_device_info;
+
+// What the device is. NULL device: all zero. Threads: any.
+spy_device_info spy_get_device_info(const spy_device *device);
+
+// List the adapters of a backend: fills at most `capacity` entries of `infos` (may be NULL) and returns how many
+// there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
+size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
+
+// Counts since the device was made, for tests and tuning. Threads: one at a time.
+typedef struct spy_device_stats {
+    uint64_t calls;           // spy_call and prepared calls that reached the GPU
+    uint64_t plan_hits;       // ... whose plan was found ready
+    uint64_t plans_built;     // bound and emitted
+    uint64_t kernels_built;   // compiled to pipelines
+    uint64_t dispatches;      // recorded
+    uint64_t barriers;        // recorded
+    uint64_t submits;         // queue submissions
+    uint64_t plan_count;      // plans alive
+    uint64_t pool_bytes;      // device memory held from the driver
+    uint64_t used_bytes;      // of which tensors and temporaries use now
+    uint64_t driver_allocations; // memory allocations asked from the driver
+    uint64_t compiler_loads;  // times the Slang library was opened
+} spy_device_stats;
+
+spy_device_stats spy_get_device_stats(spy_device *device);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/module.h --------------------------------------------------------------------------------------------
+
+// Modules and functions: Slang source code by name.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_module spy_module;
+typedef struct spy_function spy_function;
+
+typedef struct spy_define {
+    const char *name;
+    const char *value; // NULL: "1"
+} spy_define;
+
+typedef struct spy_module_desc {
+    const char *path;                  // a .slang file; may be NULL when source is given
+    const char *source;                // Slang text; NULL: read from path
+    size_t source_size_bytes;          // 0: source ends at its NUL
+    const char *name;                  // module name; default: the file's name without folder and ending, or "module"
+    const char *const *include_paths;  // searched before the device's
+    size_t include_path_count;
+    const spy_define *defines;         // preprocessor macros
+    size_t define_count;
+    spy_module *const *link;           // further modules whose exports complete this one's externs
+    size_t link_count;
+    bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
+} spy_module_desc;
+
+// Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
+// Released by the caller, or with the device. Threads: one at a time a device.
+// Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
+spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+void spy_retain_module(spy_module *module);
+void spy_release_module(spy_module *module);
+
+// Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
+// the error lists the nearest names. Borrowed: lives as long as its module. Threads: one at a time a device.
+spy_function *spy_find_function(spy_module *module, const char *name);
+const char *spy_function_name(const spy_function *function);
+spy_module *spy_function_module(const spy_function *function);
+
+// Whether the module can see a type of that name ("Particle", "float3", "Foo<3>"). No error is raised.
+bool spy_has_type(spy_module *module, const char *name);
+// Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
+size_t spy_type_size_bytes(spy_module *module, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/tensor.h --------------------------------------------------------------------------------------------
+
+// Tensors: N-dimensional strided views of device memory with a Slang element type (Slang's NDBuffer and Tensor).
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_tensor spy_tensor;
+
+typedef struct spy_tensor_desc {
+    spy_shape shape;          // default: rank 0, one element; sizes may be 0
+    spy_dtype dtype;          // scalar elements; default float32
+    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...
+    spy_module *module;       // where `type` is looked up when it is not built in
+    const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
+    size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match
+    const char *label;        // name in debug tools and messages
+} spy_tensor_desc;
+
+// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
+// Cost: no driver call when the pool has a block of that size; a copy of data.
+spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
+void spy_retain_tensor(spy_tensor *tensor);
+// Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
+void spy_release_tensor(spy_tensor *tensor);
+
+// Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
+// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: one at a time a device.
+spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
+// Copy `data` into all elements; `data` may change after the return. Threads: one at a time a device.
+spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
+// Set every scalar of every element to `value`, converted to its type. Threads: one at a time a device.
+spy_status spy_tensor_fill(spy_tensor *tensor, double value);
+
+typedef struct spy_tensor_info {
+    spy_shape shape;
+    spy_shape strides;        // in elements; 0 for broadcast dimensions
+    spy_dtype dtype;          // SPY_DTYPE_DEFAULT when elements are not scalars
+    const char *type;         // Slang's name of the element type; lives as long as the device
+    int64_t element_count;
+    size_t element_size_bytes;  // on the device, the distance of neighbours
+    size_t host_size_bytes;     // of all elements in C's layout
+    int64_t offset_elements;    // of element 0 in its storage
+    bool is_contiguous;
+} spy_tensor_info;
+
+// Threads: any. NULL: all zero.
+spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
+
+// A view shares its tensor's memory and keeps it alive. All are released by the caller.
+typedef struct spy_view_desc {
+    spy_shape shape;
+    spy_shape strides;        // in elements of the view's type; rank 0: row-major
+    int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
+    const char *type;         // another element type; NULL: the tensor's own
+    spy_module *module;       // where `type` is looked up
+} spy_view_desc;
+// Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
+spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
+// Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
+spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
+// tensor[..., start:stop:step, ...] in dimension `dim` as in Python (negative counts from the end; step > 0).
+spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
+// tensor[..., index, ...]: the dimension disappears.
+spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
+// The dimensions in another order, as numpy.transpose.
+spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
+// Make `tensor` (a view) see other storage of the same shape, strides and type: what `other` sees.
+spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/call.h ----------------------------------------------------------------------------------------------
+
+// Calls: arguments by name or position, results, and the kernel that a call becomes.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// >>arguments
+
+typedef struct spy_arg spy_arg;
+
+// A list of arguments; see SPY_ARGS.
+typedef struct spy_args {
+    const spy_arg *items;
+    size_t count;
+} spy_args;
+
+// What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
+typedef enum spy_arg_kind {
+    SPY_ARG_NONE = 0,
+    SPY_ARG_BOOL,    // value.u
+    SPY_ARG_INT,     // value.i
+    SPY_ARG_UINT,    // value.u
+    SPY_ARG_FLOAT,   // value.f
+    SPY_ARG_TENSOR,  // value.tensor
+    SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
+    SPY_ARG_DATA,    // host bytes of one value in C's layout
+    SPY_ARG_STRUCT,  // named fields
+    SPY_ARG_NEW      // a new tensor is made for an output
+} spy_arg_kind;
+
+// Which way data goes between the host memory of the argument and the call.
+typedef enum spy_direction {
+    SPY_DIRECTION_DEFAULT = 0, // in
+    SPY_DIRECTION_OUT,
+    SPY_DIRECTION_INOUT
+} spy_direction;
+
+// One argument. Plain data that lives only during the call.
+struct spy_arg {
+    const char *name;          // parameter's or field's name; NULL: by position
+    spy_arg_kind kind;
+    spy_direction direction;
+    spy_dtype dtype;           // of scalars and host arrays
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
+    int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
+    const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+        spy_tensor *tensor;
+        spy_tensor **new_tensor;
+        const void *data;
+        void *out;
+        const spy_arg *fields;
+    } value;
+    size_t count;              // bytes of data, number of fields, or rank of a host array
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes
+};
+
+#ifdef __cplusplus
+} // extern "C"
+template <size_t N> struct spyi_arg_list {
+    spy_arg items[N];
+    operator spy_args() const {
+        spy_args a = { items, N };
+        return a;
+    }
+};
+template <class... T> inline spyi_arg_list<sizeof...(T)> spyi_make_args(const T &...args) {
+    spyi_arg_list<sizeof...(T)> list = { { args... } };
+    return list;
+}
+inline spy_args spyi_no_args() {
+    spy_args a = { nullptr, 0 };
+    return a;
+}
+#define SPY_ARGS(...) spyi_make_args(__VA_ARGS__)
+#define SPY_NO_ARGS spyi_no_args()
+extern "C" {
+#else
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a spy_args that lives until the end of its block.
+#define SPY_ARGS(...)                                                                                         \
+    ((spy_args){ (const spy_arg[]){ __VA_ARGS__ }, sizeof((spy_arg[]){ __VA_ARGS__ }) / sizeof(spy_arg) })
+#define SPY_NO_ARGS ((spy_args){ NULL, 0 })
+#endif
+
+// Scalars. A number takes the parameter's type: one that does not fit (300 for uint8_t, 2.5 for int) is an error.
+spy_arg spy_arg_bool(const char *name, bool value);
+spy_arg spy_arg_i32(const char *name, int32_t value);
+spy_arg spy_arg_u32(const char *name, uint32_t value);
+spy_arg spy_arg_i64(const char *name, int64_t value);
+spy_arg spy_arg_u64(const char *name, uint64_t value);
+spy_arg spy_arg_f32(const char *name, float value);
+spy_arg spy_arg_f64(const char *name, double value);
+
+// Device arrays. Dimensions beyond those that the parameter's type takes are run over by the kernel.
+spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
+
+// A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
+// over. It is read during the call. float64 data for a float parameter is converted.
+spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data);
+// A short vector: spy_arg_f32n("v", 3, (float[]){ 1, 2, 3 }) for a float3 or float[3].
+spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values);
+spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
+
+// A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
+spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
+// A struct given field by field; each field is any argument, tensors and further structs included. All fields must
+// be given. The list must stay alive until the call.
+spy_arg spy_arg_struct(const char *name, spy_args fields);
+
+// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result.
+spy_arg spy_out_bool(const char *name, bool *value);
+spy_arg spy_out_i32(const char *name, int32_t *value);
+spy_arg spy_out_u32(const char *name, uint32_t *value);
+spy_arg spy_out_i64(const char *name, int64_t *value);
+spy_arg spy_out_u64(const char *name, uint64_t *value);
+spy_arg spy_out_f32(const char *name, float *value);
+spy_arg spy_out_f64(const char *name, double *value);
+spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
+// A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
+spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
+
+// Values that go in and come back, for inout parameters. The call waits.
+spy_arg spy_inout_i32(const char *name, int32_t *value);
+spy_arg spy_inout_u32(const char *name, uint32_t *value);
+spy_arg spy_inout_f32(const char *name, float *value);
+spy_arg spy_inout_f64(const char *name, double *value);
+spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
+
+// Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
+// dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
+spy_arg spy_map(spy_arg arg, spy_dims dims);
+// Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
+// A struct given by fields is looked up by this name.
+spy_arg spy_cast(spy_arg arg, const char *type);
+
+// >>calling
+
+// Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
+// of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
+// Errors found before the launch leave every output as it was.
+// Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
+spy_status spy_call(spy_function *function, spy_args args);
+
+// As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
+spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
+
+// What a call would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's variant
+// and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
+// When the call cannot be made, the text is the error's. Nothing runs.
+size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
+
+// >>prepared calls
+
+typedef struct spy_prepared spy_prepared;
+
+typedef struct spy_prepare_desc {
+    bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
+} spy_prepare_desc;
+
+// Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
+// not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
+spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
+// SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
+spy_status spy_prepared_ready(spy_prepared *prepared);
+// Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
+// Waits for an unfinished compilation.
+spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+void spy_release_prepared(spy_prepared *prepared);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SLANGPY_H
+
+#if defined(SLANGPY_IMPLEMENTATION) && !defined(SLANGPY_IMPLEMENTED)
+#define SLANGPY_IMPLEMENTED
+
+#define SPYI_SINGLE_HEADER 1 // internal functions are static
+
+// >>base/base.h ---------------------------------------------------------------------------------------------
+
+// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files.
+// Types first, then the functions of base/*.c.
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// In the single header all internals are static; in the split build they link.
+#if defined(SPYI_SINGLE_HEADER)
+#if defined(__GNUC__) || defined(__clang__)
+#define SPYI_FN static __attribute__((unused))
+#else
+#define SPYI_FN static
+#endif
+#else
+#define SPYI_FN
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#if defined(__MINGW_PRINTF_FORMAT)
+#define SPYI_PRINTF(text, first) __attribute__((__format__(__MINGW_PRINTF_FORMAT, text, first)))
+#else
+#define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#endif
+#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYI_THREAD_LOCAL __thread
+#else
+#define SPYI_PRINTF(text, first)
+#define SPYI_LIKELY(x) (x)
+#define SPYI_THREAD_LOCAL __declspec(thread)
+#endif
+
+// For our own invariants only, never for input.
+#ifndef SPYI_ASSERT
+#include <assert.h>
+#define SPYI_ASSERT(x) assert(x)
+#endif
+
+// >>atomics: 32-bit and pointer-free, so that C, C++ and MSVC share them
+typedef struct spyi_atomic {
+    volatile int32_t value;
+} spyi_atomic;
+SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta); // returns the new value
+SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);               // acquire
+SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);  // release
+SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value); // compare and swap
+
+// >>threads
+typedef struct spyi_mutex { void *handle[8]; } spyi_mutex;      // room for a pthread_mutex_t or SRWLOCK
+typedef struct spyi_thread { void *handle[2]; } spyi_thread;
+SPYI_FN void spyi_mutex_init(spyi_mutex *m);
+SPYI_FN void spyi_mutex_destroy(spyi_mutex *m);
+SPYI_FN void spyi_mutex_lock(spyi_mutex *m);
+SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
+SPYI_FN void spyi_global_lock(void);   // the one lock for process-wide state (libslang, stb_ds's seed)
+SPYI_FN void spyi_global_unlock(void);
+SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg); // false: no thread could be made
+SPYI_FN void spyi_thread_join(spyi_thread *t);
+SPYI_FN uint64_t spyi_time_ns(void);   // monotonic
+SPYI_FN void *spyi_library_open(const char *path);              // dlopen / LoadLibrary, local symbols
+SPYI_FN void spyi_library_close(void *library);
+SPYI_FN void *spyi_library_symbol(void *library, const char *name);
+SPYI_FN const char *spyi_library_error(void);                   // why the last open failed
+
+// >>text: a growable string on the process allocator, for cold paths. Zero is empty.
+typedef struct spyi_text {
+    char *data;      // NUL-terminated, or NULL when empty; read through spyi_text_str
+    size_t size;     // without the NUL
+    size_t capacity;
+} spyi_text;
+SPYI_FN void spyi_text_add(spyi_text *t, const char *format, ...) SPYI_PRINTF(2, 3);
+SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
+SPYI_FN const char *spyi_text_str(const spyi_text *t);          // never NULL
+SPYI_FN void spyi_text_clear(spyi_text *t);                     // empty, keeps its memory
+SPYI_FN void spyi_text_free(spyi_text *t);
+SPYI_FN char *spyi_strdup(const char *s);                       // process allocator; NULL stays NULL
+SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
+// Levenshtein distance with case ignored, for "did you mean".
+SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
+
+// >>files
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out);  // false: cannot be read
+SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+SPYI_FN bool spyi_file_exists(const char *path);
+// Folder of the program or library that holds this code, without a final slash; "" if unknown.
+SPYI_FN void spyi_own_folder(spyi_text *out);
+
+// >>objects
+typedef enum spyi_kind {
+    SPYI_KIND_DEVICE = 0x53504401,
+    SPYI_KIND_MODULE,
+    SPYI_KIND_FUNCTION,
+    SPYI_KIND_TENSOR,
+    SPYI_KIND_PREPARED,
+    SPYI_KIND_DEAD = 0x44454144
+} spyi_kind;
+
+// The first words of each public object.
+typedef struct spyi_object {
+    uint32_t kind;            // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
+    spyi_atomic references;
+    spy_device *device;
+} spyi_object;
+
+// >>context: the part of a device that every room may use; first member of spy_device
+typedef struct spyi_context {
+    spyi_object object;
+    spy_log log;
+    spy_progress progress;
+    spy_allocator allocator;  // always filled
+    const char *label;        // never NULL
+    spyi_mutex error_lock;    // guards the errors: compile threads may fail too
+    spy_status error_code;    // first error since the last take
+    spyi_text error;          // its text
+    spyi_text taken;          // what the last take handed out
+    spyi_atomic busy;         // 1 while a thread is inside
+} spyi_context;
+
+SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
+SPYI_FN void spyi_context_destroy(spyi_context *ctx);
+
+// Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
+SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress
+
+// desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
+SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
+SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
+SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
+
+SPYI_FN size_t spyi_align(size_t value, size_t alignment);      // up; any alignment > 0
+SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);               // host bytes
+
+// >>base/inner.h --------------------------------------------------------------------------------------------
+
+// What base's own files share among themselves and show to no other room.
+
+// Room for `more` bytes and the NUL behind the text; false when out of memory, and the text is unchanged.
+SPYI_FN bool spyi_text_reserve(spyi_text *t, size_t more);
+SPYI_FN void spyi_text_add_args(spyi_text *t, const char *format, va_list args);
+
+// >>base/basics.c -------------------------------------------------------------------------------------------
+
+// The public functions of api/base.h: texts of statuses, names and sizes of scalars, the log to stderr.
+
+const char *spy_status_text(spy_status status) {
+    switch (status) {
+#define SPYI_STATUS_CASE(name, value, text)                                                                  \
+    case name: return text;
+        SPY_STATUS_LIST(SPYI_STATUS_CASE)
+#undef SPYI_STATUS_CASE
+    default: return "an unknown status";
+    }
+}
+
+void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
+    const char *word = "debug";
+    (void)user_data;
+    if (level <= SPY_LOG_ERROR) word = "error";
+    else if (level == SPY_LOG_WARNING) word = "warning";
+    else if (level == SPY_LOG_INFO) word = "info";
+    // One call a message: stdio's lock then keeps the lines of several threads apart.
+    fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
+}
+
+// SPY_DTYPE_DEFAULT counts as what it stands for, float32.
+size_t spy_dtype_size_bytes(spy_dtype dtype) {
+    switch (dtype) {
+    case SPY_BOOL:
+    case SPY_INT8:
+    case SPY_UINT8: return 1;
+    case SPY_INT16:
+    case SPY_UINT16:
+    case SPY_FLOAT16: return 2;
+    case SPY_DTYPE_DEFAULT:
+    case SPY_INT32:
+    case SPY_UINT32:
+    case SPY_FLOAT32: return 4;
+    case SPY_INT64:
+    case SPY_UINT64:
+    case SPY_FLOAT64: return 8;
+    default: return 0;
+    }
+}
+
+const char *spy_dtype_name(spy_dtype dtype) {
+    switch (dtype) {
+    case SPY_BOOL: return "bool";
+    case SPY_INT8: return "int8_t";
+    case SPY_UINT8: return "uint8_t";
+    case SPY_INT16: return "int16_t";
+    case SPY_UINT16: return "uint16_t";
+    case SPY_INT32: return "int";
+    case SPY_UINT32: return "uint";
+    case SPY_INT64: return "int64_t";
+    case SPY_UINT64: return "uint64_t";
+    case SPY_FLOAT16: return "half";
+    case SPY_DTYPE_DEFAULT:
+    case SPY_FLOAT32: return "float";
+    case SPY_FLOAT64: return "double";
+    default: return "?";
+    }
+}
+
+size_t spyi_scalar_size(spy_dtype dtype) {
+    return spy_dtype_size_bytes(dtype);
+}
+
+size_t spyi_align(size_t value, size_t alignment) {
+    SPYI_ASSERT(alignment > 0);
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+// >>base/text.c ---------------------------------------------------------------------------------------------
+
+// Text: the growable string, the hash of keys, and the edit distance behind "did you mean".
+
+bool spyi_text_reserve(spyi_text *t, size_t more) {
+    size_t capacity = t->capacity ? t->capacity : 64;
+    char *data;
+    if (more >= SIZE_MAX / 2 - t->size) return false;
+    if (t->size + more + 1 <= t->capacity) return true;
+    while (capacity < t->size + more + 1) capacity *= 2;
+    data = (char *)realloc(t->data, capacity);
+    if (!data) return false;
+    data[t->size] = 0;
+    t->data = data;
+    t->capacity = capacity;
+    return true;
+}
+
+void spyi_text_add_n(spyi_text *t, const char *s, size_t n) {
+    if (n == 0 || !spyi_text_reserve(t, n)) return;
+    memcpy(t->data + t->size, s, n);
+    t->size += n;
+    t->data[t->size] = 0;
+}
+
+void spyi_text_add_args(spyi_text *t, const char *format, va_list args) {
+    va_list again;
+    int n;
+    va_copy(again, args);
+    // The first try writes where there is room; most additions are short and need no second.
+    n = vsnprintf(t->data ? t->data + t->size : NULL, t->data ? t->capacity - t->size : 0, format, args);
+    if (n > 0) {
+        if (!t->data || (size_t)n >= t->capacity - t->size) {
+            if (t->data) t->data[t->size] = 0;
+            if (!spyi_text_reserve(t, (size_t)n)) n = 0;
+            else vsnprintf(t->data + t->size, (size_t)n + 1, format, again);
+        }
+        t->size += (size_t)n;
+    } else if (t->data) {
+        t->data[t->size] = 0;
+    }
+    va_end(again);
+}
+
+void spyi_text_add(spyi_text *t, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    spyi_text_add_args(t, format, args);
+    va_end(args);
+}
+
+const char *spyi_text_str(const spyi_text *t) {
+    return t->data ? t->data : "";
+}
+
+void spyi_text_clear(spyi_text *t) {
+    t->size = 0;
+    if (t->data) t->data[0] = 0;
+}
+
+void spyi_text_free(spyi_text *t) {
+    free(t->data);
+    t->data = NULL;
+    t->size = 0;
+    t->capacity = 0;
+}
+
+char *spyi_strdup(const char *s) {
+    size_t size;
+    char *copy;
+    if (!s) return NULL;
+    size = strlen(s) + 1;
+    copy = (char *)malloc(size);
+    if (copy) memcpy(copy, s, size);
+    return copy;
+}
+
+// Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's order: hashes that
+// lie on disk are for this kind of machine only.
+uint64_t spyi_hash(const void *data, size_t size, uint64_t seed) {
+    const uint64_t m = 0xc6a4a7935bd1e995u;
+    const unsigned char *p = (const unsigned char *)data;
+    uint64_t h = seed ^ ((uint64_t)size * m), k;
+    for (; size >= 8; size -= 8, p += 8) {
+        memcpy(&k, p, 8);
+        k *= m;
+        k ^= k >> 47;
+        k *= m;
+        h ^= k;
+        h *= m;
+    }
+    if (size > 0) {
+        k = 0;
+        memcpy(&k, p, size);
+        h ^= k;
+        h *= m;
+    }
+    h ^= h >> 47;
+    h *= m;
+    h ^= h >> 47;
+    return h;
+}
+
+// ASCII only: tolower() would follow the program's locale.
+static char spyi_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+unsigned spyi_edit_distance(const char *a, const char *b) {
+    enum { SPYI_ROW = 256 }; // names that still differ over so many characters resemble nothing
+    unsigned row[SPYI_ROW + 1];
+    size_t size_a = strlen(a), size_b = strlen(b), i, j;
+    while (size_a && size_b && spyi_lower(*a) == spyi_lower(*b)) {
+        a++, b++, size_a--, size_b--;
+    }
+    while (size_a && size_b && spyi_lower(a[size_a - 1]) == spyi_lower(b[size_b - 1])) {
+        size_a--, size_b--;
+    }
+    if (size_a > SPYI_ROW || size_b > SPYI_ROW) return (unsigned)(size_a > size_b ? size_a : size_b);
+    for (j = 0; j <= size_b; j++) row[j] = (unsigned)j;
+    for (i = 1; i <= size_a; i++) {
+        unsigned diagonal = row[0]; // the row above, one to the left
+        row[0] = (unsigned)i;
+        for (j = 1; j <= size_b; j++) {
+            unsigned above = row[j];
+            unsigned best = diagonal + (spyi_lower(a[i - 1]) != spyi_lower(b[j - 1]));
+            if (above + 1 < best) best = above + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = above;
+        }
+    }
+    return row[size_b];
+}
+
+// >>base/platform.c -----------------------------------------------------------------------------------------
+
+// The machine: atomics, mutexes, threads and the clock, by POSIX or Win32.
+
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <pthread.h>
+#include <time.h>
+#endif
+
+// >>atomics
+#if defined(__GNUC__) || defined(__clang__)
+
+int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
+    return __atomic_add_fetch(&a->value, delta, __ATOMIC_ACQ_REL);
+}
+
+int32_t spyi_atomic_load(spyi_atomic *a) {
+    return __atomic_load_n(&a->value, __ATOMIC_ACQUIRE);
+}
+
+void spyi_atomic_store(spyi_atomic *a, int32_t value) {
+    __atomic_store_n(&a->value, value, __ATOMIC_RELEASE);
+}
+
+bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
+    return __atomic_compare_exchange_n(&a->value, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+#else // MSVC: LONG has 32 bits
+
+int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
+    return (int32_t)InterlockedExchangeAdd((volatile LONG *)&a->value, (LONG)delta) + delta;
+}
+
+int32_t spyi_atomic_load(spyi_atomic *a) {
+    return (int32_t)InterlockedCompareExchange((volatile LONG *)&a->value, 0, 0);
+}
+
+void spyi_atomic_store(spyi_atomic *a, int32_t value) {
+    InterlockedExchange((volatile LONG *)&a->value, (LONG)value);
+}
+
+bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
+    return InterlockedCompareExchange((volatile LONG *)&a->value, (LONG)value, (LONG)expected) ==
+           (LONG)expected;
+}
+
+#endif
+
+// What a new thread runs; lives until it has begun.
+typedef struct spyi_thread_start_info {
+    void (*func)(void *);
+    void *arg;
+} spyi_thread_start_info;
+
+static spyi_thread_start_info *spyi_make_start_info(void (*func)(void *), void *arg) {
+    spyi_thread_start_info *info = (spyi_thread_start_info *)malloc(sizeof *info);
+    if (info) {
+        info->func = func;
+        info->arg = arg;
+    }
+    return info;
+}
+
+static void spyi_run_start_info(void *start) {
+    spyi_thread_start_info info = *(spyi_thread_start_info *)start;
+    free(start);
+    info.func(info.arg);
+}
+
+#ifdef _WIN32
+
+// >>mutexes
+typedef char spyi_mutex_has_room[sizeof(SRWLOCK) <= sizeof(spyi_mutex) ? 1 : -1];
+static SRWLOCK spyi_global_mutex = SRWLOCK_INIT;
+
+void spyi_mutex_init(spyi_mutex *m) {
+    memset(m, 0, sizeof *m);
+    InitializeSRWLock((SRWLOCK *)(void *)m);
+}
+
+void spyi_mutex_destroy(spyi_mutex *m) {
+    (void)m;
+}
+
+void spyi_mutex_lock(spyi_mutex *m) {
+    AcquireSRWLockExclusive((SRWLOCK *)(void *)m);
+}
+
+void spyi_mutex_unlock(spyi_mutex *m) {
+    ReleaseSRWLockExclusive((SRWLOCK *)(void *)m);
+}
+
+void spyi_global_lock(void) {
+    AcquireSRWLockExclusive(&spyi_global_mutex);
+}
+
+void spyi_global_unlock(void) {
+    ReleaseSRWLockExclusive(&spyi_global_mutex);
+}
+
+// >>threads
+static DWORD WINAPI spyi_thread_main(LPVOID start) {
+    spyi_run_start_info(start);
+    return 0;
+}
+
+bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+    spyi_thread_start_info *info = spyi_make_start_info(func, arg);
+    memset(t, 0, sizeof *t);
+    if (!info) return false;
+    t->handle[0] = CreateThread(NULL, 0, spyi_thread_main, info, 0, NULL);
+    if (!t->handle[0]) free(info);
+    return t->handle[0] != NULL;
+}
+
+void spyi_thread_join(spyi_thread *t) {
+    WaitForSingleObject((HANDLE)t->handle[0], INFINITE);
+    CloseHandle((HANDLE)t->handle[0]);
+    t->handle[0] = NULL;
+}
+
+// >>clock
+uint64_t spyi_time_ns(void) {
+    const uint64_t billion = 1000000000u;
+    LARGE_INTEGER count, frequency;
+    uint64_t c, f;
+    QueryPerformanceCounter(&count);
+    QueryPerformanceFrequency(&frequency);
+    c = (uint64_t)count.QuadPart;
+    f = (uint64_t)frequency.QuadPart;
+    return c / f * billion + c % f * billion / f; // in two parts, so that the product does not overflow
+}
+
+#else // POSIX
+
+// >>mutexes
+typedef char spyi_mutex_has_room[sizeof(pthread_mutex_t) <= sizeof(spyi_mutex) ? 1 : -1];
+typedef char spyi_thread_has_room[sizeof(pthread_t) <= sizeof(spyi_thread) ? 1 : -1];
+static pthread_mutex_t spyi_global_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void spyi_mutex_init(spyi_mutex *m) {
+    memset(m, 0, sizeof *m);
+    pthread_mutex_init((pthread_mutex_t *)(void *)m, NULL);
+}
+
+void spyi_mutex_destroy(spyi_mutex *m) {
+    pthread_mutex_destroy((pthread_mutex_t *)(void *)m);
+}
+
+void spyi_mutex_lock(spyi_mutex *m) {
+    pthread_mutex_lock((pthread_mutex_t *)(void *)m);
+}
+
+void spyi_mutex_unlock(spyi_mutex *m) {
+    pthread_mutex_unlock((pthread_mutex_t *)(void *)m);
+}
+
+void spyi_global_lock(void) {
+    pthread_mutex_lock(&spyi_global_mutex);
+}
+
+void spyi_global_unlock(void) {
+    pthread_mutex_unlock(&spyi_global_mutex);
+}
+
+// >>threads
+static void *spyi_thread_main(void *start) {
+    spyi_run_start_info(start);
+    return NULL;
+}
+
+bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+    spyi_thread_start_info *info = spyi_make_start_info(func, arg);
+    pthread_t thread;
+    memset(t, 0, sizeof *t);
+    if (!info) return false;
+    if (pthread_create(&thread, NULL, spyi_thread_main, info) != 0) {
+        free(info);
+        return false;
+    }
+    memcpy(t->handle, &thread, sizeof thread);
+    return true;
+}
+
+void spyi_thread_join(spyi_thread *t) {
+    pthread_t thread;
+    memcpy(&thread, t->handle, sizeof thread);
+    pthread_join(thread, NULL);
+    memset(t, 0, sizeof *t);
+}
+
+// >>clock
+// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
+// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
+// meets no other.
+#ifdef CLOCK_MONOTONIC
+#define SPYI_CLOCK CLOCK_MONOTONIC
+#else
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    clock_gettime(int clock, struct timespec *time);
+#ifdef __APPLE__
+#define SPYI_CLOCK 6
+#else
+#define SPYI_CLOCK 1
+#endif
+#endif
+
+uint64_t spyi_time_ns(void) {
+    struct timespec now;
+    clock_gettime(SPYI_CLOCK, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif
+
+// >>base/files.c --------------------------------------------------------------------------------------------
+
+// Files and shared libraries by path (UTF-8 everywhere, Windows included), and the folder this code was
+// loaded from.
+
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <share.h>
+#include <wchar.h>
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#include <sys/stat.h>
+#endif
+
+// Text up to, not with, the last slash.
+static void spyi_add_folder(spyi_text *out, const char *path, size_t size) {
+    while (size > 0 && path[size - 1] != '/' && path[size - 1] != '\\') size--;
+    if (size > 1) spyi_text_add_n(out, path, size - 1);
+    else if (size == 1) spyi_text_add_n(out, path, 1); // the root keeps its slash
+}
+
+#ifdef _WIN32
+
+enum { SPYI_MAX_PATH = 4096 };
+
+static bool spyi_wide_path(const char *path, wchar_t *wide) {
+    return path && MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, SPYI_MAX_PATH) > 0;
+}
+
+static FILE *spyi_file_open(const char *path, bool write) {
+    wchar_t wide[SPYI_MAX_PATH];
+    return spyi_wide_path(path, wide) ? _wfsopen(wide, write ? L"wb" : L"rb", _SH_DENYNO) : NULL;
+}
+
+bool spyi_file_exists(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+static SPYI_THREAD_LOCAL DWORD spyi_library_status;
+static SPYI_THREAD_LOCAL char spyi_library_text[512];
+
+void *spyi_library_open(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    HMODULE module = NULL;
+    if (!spyi_wide_path(path, wide)) {
+        spyi_library_status = ERROR_INVALID_NAME;
+        return NULL;
+    }
+    module = LoadLibraryW(wide);
+    spyi_library_status = module ? 0 : GetLastError();
+    return (void *)module;
+}
+
+void spyi_library_close(void *library) {
+    if (library) FreeLibrary((HMODULE)library);
+}
+
+void *spyi_library_symbol(void *library, const char *name) {
+    return (void *)(uintptr_t)GetProcAddress((HMODULE)library, name);
+}
+
+const char *spyi_library_error(void) {
+    DWORD size =
+        FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, spyi_library_status,
+                       0, spyi_library_text, (DWORD)sizeof spyi_library_text - 1, NULL);
+    if (size == 0) return "no reason known";
+    while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--; // it ends with a newline
+    spyi_library_text[size] = 0;
+    return spyi_library_text;
+}
+
+void spyi_own_folder(spyi_text *out) {
+    wchar_t wide[SPYI_MAX_PATH];
+    char path[SPYI_MAX_PATH * 3];
+    HMODULE module = NULL;
+    DWORD size;
+    int bytes;
+    spyi_text_clear(out);
+    if (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                            (LPCWSTR)(uintptr_t)&spyi_own_folder, &module))
+        return;
+    size = GetModuleFileNameW(module, wide, SPYI_MAX_PATH);
+    if (size == 0 || size >= SPYI_MAX_PATH) return;
+    bytes = WideCharToMultiByte(CP_UTF8, 0, wide, (int)size, path, (int)sizeof path, NULL, NULL);
+    if (bytes > 0) spyi_add_folder(out, path, (size_t)bytes);
+}
+
+#else // POSIX
+
+static FILE *spyi_file_open(const char *path, bool write) {
+    return path ? fopen(path, write ? "wb" : "rb") : NULL;
+}
+
+bool spyi_file_exists(const char *path) {
+    struct stat info;
+    return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+void *spyi_library_open(const char *path) {
+    return path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+void spyi_library_close(void *library) {
+    if (library) dlclose(library);
+}
+
+void *spyi_library_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+const char *spyi_library_error(void) {
+    const char *text = dlerror();
+    return text ? text : "no reason known";
+}
+
+// As Dl_info, which -std=c11 hides.
+typedef struct spyi_dl_info {
+    const char *file_name;
+    void *file_base;
+    const char *symbol_name;
+    void *symbol_address;
+} spyi_dl_info;
+typedef int (*spyi_dladdr_func)(const void *address, spyi_dl_info *info);
+
+// Linux: the mapped file that holds `address`. dladdr() says argv[0] for the program itself, which may be no
+// path.
+static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
+    char line[4400]; // PATH_MAX and what stands before it
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "rb");
+    if (!maps) return false;
+    while (!found && fgets(line, (int)sizeof line, maps)) {
+        char *end = NULL;
+        uintptr_t first = (uintptr_t)strtoull(line, &end, 16), last;
+        const char *path;
+        if (*end != '-') continue;
+        last = (uintptr_t)strtoull(end + 1, &end, 16);
+        if (address < first || address >= last) continue;
+        path = strchr(end, '/');
+        if (!path) break;
+        spyi_add_folder(out, path, strlen(path));
+        found = true;
+    }
+    fclose(maps);
+    return found;
+}
+
+void spyi_own_folder(spyi_text *out) {
+    uintptr_t address = (uintptr_t)&spyi_own_folder;
+    void *symbol;
+    spyi_dladdr_func func;
+    spyi_dl_info info;
+    spyi_text_clear(out);
+    if (spyi_find_in_maps(address, out)) return;
+#ifdef RTLD_DEFAULT
+    symbol = dlsym(RTLD_DEFAULT, "dladdr");
+#else
+    symbol = dlsym(NULL, "dladdr");
+#endif
+    if (!symbol) return;
+    memcpy(&func, &symbol, sizeof func); // C has no cast from an object's to a function's pointer
+    if (func((const void *)address, &info) && info.file_name)
+        spyi_add_folder(out, info.file_name, strlen(info.file_name));
+}
+
+#endif
+
+bool spyi_file_read(const char *path, spyi_text *out) {
+    FILE *file = spyi_file_open(path, false);
+    bool good = true;
+    spyi_text_clear(out);
+    if (!file) return false;
+    for (;;) {
+        size_t n;
+        if (!spyi_text_reserve(out, 16384)) {
+            good = false;
+            break;
+        }
+        n = fread(out->data + out->size, 1, out->capacity - out->size - 1, file);
+        if (n == 0) break;
+        out->size += n;
+    }
+    if (ferror(file)) good = false; // a folder opens, but does not read
+    fclose(file);
+    if (!good) out->size = 0;
+    if (out->data) out->data[out->size] = 0;
+    return good;
+}
+
+bool spyi_file_write(const char *path, const void *data, size_t size) {
+    FILE *file = spyi_file_open(path, true);
+    bool good;
+    if (!file) return false;
+    good = size == 0 || fwrite(data, 1, size, file) == size;
+    if (fclose(file) != 0) good = false; // a full disk may show only here
+    return good;
+}
+
+// >>base/context.c ------------------------------------------------------------------------------------------
+
+// What happens around the work: errors of a device and of a thread, log, progress, and the device's host
+// memory.
+
+// >>allocator
+
+// The library asks for 16 bytes of alignment and no more, which malloc() gives on 64-bit systems.
+static void *spyi_default_allocate(size_t size_bytes, size_t alignment, void *user_data) {
+    (void)alignment, (void)user_data;
+    return malloc(size_bytes);
+}
+
+static void *spyi_default_reallocate(void *memory, size_t old_size_bytes, size_t new_size_bytes,
+                                     size_t alignment, void *user_data) {
+    (void)old_size_bytes, (void)alignment, (void)user_data;
+    return realloc(memory, new_size_bytes);
+}
+
+static void spyi_default_free(void *memory, size_t size_bytes, void *user_data) {
+    (void)size_bytes, (void)user_data;
+    free(memory);
+}
+
+static spy_allocator spyi_default_allocator(void) {
+    spy_allocator a;
+    a.allocate = spyi_default_allocate;
+    a.reallocate = spyi_default_reallocate;
+    a.free = spyi_default_free;
+    a.user_data = NULL;
+    return a;
+}
+
+enum { SPYI_ALIGNMENT = 16 };
+
+void *spyi_allocate(spyi_context *ctx, size_t size) {
+    spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
+    void *memory;
+    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() says the same size
+    memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
+    if (memory) memset(memory, 0, size);
+    return memory;
+}
+
+void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size) {
+    spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
+    void *moved;
+    if (!memory) return spyi_allocate(ctx, new_size);
+    if (old_size == 0) old_size = 1;
+    if (new_size == 0) new_size = 1;
+    moved = a.reallocate(memory, old_size, new_size, SPYI_ALIGNMENT, a.user_data);
+    if (moved && new_size > old_size) memset((char *)moved + old_size, 0, new_size - old_size);
+    return moved;
+}
+
+void spyi_free(spyi_context *ctx, void *memory, size_t size) {
+    spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
+    if (memory) a.free(memory, size ? size : 1, a.user_data);
+}
+
+// >>log
+
+bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
+    spy_log_level least;
+    if (!ctx || !ctx->log.func) return false;
+    least = ctx->log.level == SPY_LOG_DEFAULT ? SPY_LOG_WARNING : ctx->log.level;
+    return level <= least;
+}
+
+void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) {
+    spyi_text text = { NULL, 0, 0 };
+    va_list args;
+    if (!spyi_log_wants(ctx, level)) return;
+    va_start(args, format);
+    spyi_text_add_args(&text, format, args);
+    va_end(args);
+    ctx->log.func(level, spyi_text_str(&text), ctx->log.user_data);
+    spyi_text_free(&text);
+}
+
+void spyi_step(spyi_context *ctx, const char *step, bool finished) {
+    if (ctx && ctx->progress.func) ctx->progress.func(step, finished, ctx->progress.user_data);
+}
+
+// >>errors
+
+// A thread's error: fixed memory, so that nothing is left behind when the thread ends.
+enum { SPYI_THREAD_TEXT = 8192 };
+typedef struct spyi_thread_error {
+    spy_status code; // first error since the last take
+    char text[SPYI_THREAD_TEXT];
+    char taken[SPYI_THREAD_TEXT]; // what the last take handed out
+} spyi_thread_error;
+static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
+
+// Writes all of it or, cut between characters of UTF-8, its beginning and "...".
+static void spyi_format_cut(char *text, size_t size, const char *format, va_list args) {
+    int n = vsnprintf(text, size, format, args);
+    size_t end = size - 4;
+    if (n < 0) text[0] = 0;
+    if (n < 0 || (size_t)n < size) return;
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
+    memcpy(text + end, "...", 4);
+}
+
+spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) {
+    spyi_text text = { NULL, 0, 0 }, swap;
+    va_list args;
+    SPYI_ASSERT(status != SPY_OK);
+    va_start(args, format);
+    if (!ctx) {
+        spyi_thread_error *mine = &spyi_this_thread;
+        if (mine->code == SPY_OK) {
+            mine->code = status;
+            spyi_format_cut(mine->text, sizeof mine->text, format, args);
+        }
+        va_end(args);
+        return status;
+    }
+    spyi_text_add_args(&text, format, args);
+    va_end(args);
+    if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
+    // Outside the lock: the callback may ask for the error.
+    if (spyi_log_wants(ctx, SPY_LOG_ERROR))
+        ctx->log.func(SPY_LOG_ERROR, spyi_text_str(&text), ctx->log.user_data);
+    spyi_mutex_lock(&ctx->error_lock);
+    if (ctx->error_code == SPY_OK) {
+        ctx->error_code = status;
+        swap = ctx->error;
+        ctx->error = text;
+        text = swap;
+    }
+    spyi_mutex_unlock(&ctx->error_lock);
+    spyi_text_free(&text);
+    return status;
+}
+
+// Also when memory ran out for the text itself there is something to read.
+static const char *spyi_message_or_status(const char *message, spy_status status) {
+    return message[0] ? message : spy_status_text(status);
+}
+
+static spy_error spyi_take_thread_error(void) {
+    spyi_thread_error *mine = &spyi_this_thread;
+    spy_error error;
+    error.code = mine->code;
+    error.message = "";
+    if (error.code == SPY_OK) return error;
+    memcpy(mine->taken, mine->text, sizeof mine->taken);
+    mine->code = SPY_OK;
+    error.message = spyi_message_or_status(mine->taken, error.code);
+    return error;
+}
+
+spy_error spy_take_error(spy_device *device) {
+    spyi_context *ctx = (spyi_context *)(void *)device; // a device begins with its context
+    spyi_text swap;
+    spy_error error;
+    if (!device) return spyi_take_thread_error();
+    error.code = SPY_ERROR_RELEASED;
+    error.message =
+        "spy_take_error: device: expected a device, but it has been released or is another object";
+    if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
+    spyi_mutex_lock(&ctx->error_lock);
+    error.code = ctx->error_code;
+    error.message = "";
+    if (error.code != SPY_OK) {
+        swap = ctx->taken;
+        ctx->taken = ctx->error;
+        ctx->error = swap;
+        spyi_text_clear(&ctx->error);
+        ctx->error_code = SPY_OK;
+        error.message = spyi_message_or_status(spyi_text_str(&ctx->taken), error.code);
+    }
+    spyi_mutex_unlock(&ctx->error_lock);
+    return error;
+}
+
+// >>context
+
+static const char spyi_default_label[] = "device";
+
+// An allocator that lacks a function is reported as the context's first error: look at ctx->error_code
+// afterwards.
+void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
+    memset(ctx, 0, sizeof *ctx);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEVICE;
+    ctx->object.references.value = 1;
+    ctx->object.device = (spy_device *)(void *)ctx;
+    ctx->allocator = spyi_default_allocator();
+    ctx->label = spyi_default_label;
+    spyi_mutex_init(&ctx->error_lock);
+    if (!desc) return;
+    ctx->log = desc->log;
+    ctx->progress = desc->progress;
+    if (desc->label) {
+        char *label = spyi_strdup(desc->label); // the caller's may go
+        if (label) ctx->label = label;
+    }
+    if (desc->allocator.allocate && desc->allocator.reallocate && desc->allocator.free)
+        ctx->allocator = desc->allocator;
+    else if (desc->allocator.allocate || desc->allocator.reallocate || desc->allocator.free)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_create_device: desc->allocator: expected all of allocate, reallocate and free, or "
+                  "none; %s is NULL",
+                  !desc->allocator.allocate     ? "allocate"
+                  : !desc->allocator.reallocate ? "reallocate"
+                                                : "free");
+}
+
+void spyi_context_destroy(spyi_context *ctx) {
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (ctx->label != spyi_default_label) free((void *)(uintptr_t)ctx->label);
+    ctx->label = spyi_default_label;
+    spyi_text_free(&ctx->error);
+    spyi_text_free(&ctx->taken);
+    spyi_mutex_destroy(&ctx->error_lock);
+}
+
+// >>base/stbds_names.h --------------------------------------------------------------------------------------
+
+// stb_ds.h under names of our own: every name it declares becomes spyi_..., until stbds_end.h.
+// Generated by tools/amalgamate --names from Debian 12's copy; do not edit.
+
+#pragma push_macro("STBDS_ASSERT")
+#pragma push_macro("STBDS_FREE")
+#pragma push_macro("STBDS_NO_SHORT_NAMES")
+#pragma push_macro("STBDS_REALLOC")
+#pragma push_macro("STBDS_SIPHASH_2_4")
+#pragma push_macro("STBDS_STATISTICS")
+#pragma push_macro("STBDS_UNIT_TESTS")
+#pragma push_macro("STB_DS_IMPLEMENTATION")
+#undef STBDS_ASSERT
+#undef STBDS_FREE
+#undef STBDS_NO_SHORT_NAMES
+#undef STBDS_REALLOC
+#undef STBDS_SIPHASH_2_4
+#undef STBDS_STATISTICS
+#undef STBDS_UNIT_TESTS
+#undef STB_DS_IMPLEMENTATION
+
+#define STBDS_SH_ARENA spyi_STBDS_SH_ARENA
+#define STBDS_SH_DEFAULT spyi_STBDS_SH_DEFAULT
+#define STBDS_SH_NONE spyi_STBDS_SH_NONE
+#define STBDS_SH_STRDUP spyi_STBDS_SH_STRDUP
+#define STBDS_SIPHASH_2_4_can_only_be_used_in_64_bit_builds spyi_STBDS_SIPHASH_2_4_can_only_be_used_in_64_bit_builds
+#define stbds_array_grow spyi_stbds_array_grow
+#define stbds_array_header spyi_stbds_array_header
+#define stbds_arrfreef spyi_stbds_arrfreef
+#define stbds_arrgrowf spyi_stbds_arrgrowf
+#define stbds_hash_alloc spyi_stbds_hash_alloc
+#define stbds_hash_bucket spyi_stbds_hash_bucket
+#define stbds_hash_bytes spyi_stbds_hash_bytes
+#define stbds_hash_grow spyi_stbds_hash_grow
+#define stbds_hash_index spyi_stbds_hash_index
+#define stbds_hash_probes spyi_stbds_hash_probes
+#define stbds_hash_rebuild spyi_stbds_hash_rebuild
+#define stbds_hash_seed spyi_stbds_hash_seed
+#define stbds_hash_shrink spyi_stbds_hash_shrink
+#define stbds_hash_string spyi_stbds_hash_string
+#define stbds_hm_find_slot spyi_stbds_hm_find_slot
+#define stbds_hmdel_key spyi_stbds_hmdel_key
+#define stbds_hmfree_func spyi_stbds_hmfree_func
+#define stbds_hmget_key spyi_stbds_hmget_key
+#define stbds_hmget_key_ts spyi_stbds_hmget_key_ts
+#define stbds_hmput_default spyi_stbds_hmput_default
+#define stbds_hmput_key spyi_stbds_hmput_key
+#define stbds_is_key_equal spyi_stbds_is_key_equal
+#define stbds_log2 spyi_stbds_log2
+#define stbds_make_hash_index spyi_stbds_make_hash_index
+#define stbds_probe_position spyi_stbds_probe_position
+#define stbds_rand_seed spyi_stbds_rand_seed
+#define stbds_rehash_items spyi_stbds_rehash_items
+#define stbds_rehash_probes spyi_stbds_rehash_probes
+#define stbds_shmode_func spyi_stbds_shmode_func
+#define stbds_siphash_bytes spyi_stbds_siphash_bytes
+#define stbds_stralloc spyi_stbds_stralloc
+#define stbds_strdup spyi_stbds_strdup
+#define stbds_string_arena spyi_stbds_string_arena
+#define stbds_string_block spyi_stbds_string_block
+#define stbds_strreset spyi_stbds_strreset
+#define stbds_unit_tests spyi_stbds_unit_tests
+#ifdef __cplusplus
+#define stbds_arrgrowf_wrapper spyi_stbds_arrgrowf_wrapper
+#define stbds_hmdel_key_wrapper spyi_stbds_hmdel_key_wrapper
+#define stbds_hmget_key_ts_wrapper spyi_stbds_hmget_key_ts_wrapper
+#define stbds_hmget_key_wrapper spyi_stbds_hmget_key_wrapper
+#define stbds_hmput_default_wrapper spyi_stbds_hmput_default_wrapper
+#define stbds_hmput_key_wrapper spyi_stbds_hmput_key_wrapper
+#define stbds_shmode_func_wrapper spyi_stbds_shmode_func_wrapper
+#endif
+
+// >>base/stbds.h --------------------------------------------------------------------------------------------
+
+// stb_ds (arrays and maps) as a private copy: its names become spyi_stbds_..., so that a program with a stb_ds of its own,
+// in this file after us or in another, never meets ours. Used by the cold tables of compiler, bind and emit only: a
+// backend's implementation begins after slangpy.h's has taken these names back (stbds_end.h).
+
+#ifdef INCLUDE_STB_DS_H
+#error "stb_ds.h was included before the implementation of slangpy.h: include slangpy.h first, or give it a file of its own"
+#endif
+
+#define STBDS_NO_SHORT_NAMES
+#if defined(SPYI_SINGLE_HEADER) || defined(SPYI_STBDS_IMPLEMENTATION) // the split build: src/base/stbds.c
+#define STB_DS_IMPLEMENTATION
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#endif
+
+#ifdef __has_include
+#if !__has_include(<stb_ds.h>) && __has_include(<stb/stb_ds.h>)
+#define SPYI_STB_FOLDER 1
+#elif !__has_include(<stb_ds.h>)
+#error "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
+#endif
+#endif
+#ifdef SPYI_STB_FOLDER
+#include <stb/stb_ds.h>
+#else
+#include <stb_ds.h>
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// Keys are lvalues, as C++ needs: stb_ds's own macro for C says `typeof`, which gcc -std=c11 does not know.
+#undef STBDS_ADDRESSOF
+#define STBDS_ADDRESSOF(typevar, value) &(value)
+
+// >>backend/backend.h ---------------------------------------------------------------------------------------
+
+// The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
+//
+// Threads: the device layer calls a backend from one thread at a time, with two exceptions that must be free-threaded:
+// create_kernel and destroy_kernel (compile threads). Errors: functions that can fail return a status and append one
+// sentence to `error`, without a prefix; the caller adds function and argument.
+
+typedef struct spyi_gpu spyi_gpu;       // a backend's device; each backend defines its own struct, spyi_gpu_base first
+typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
+
+// What kernels are compiled to.
+typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
+
+// Where memory lies.
+typedef enum spyi_memory {
+    SPYI_MEMORY_DEVICE,   // fast for kernels; mapped may be NULL
+    SPYI_MEMORY_READBACK  // host memory, cached, always mapped; kernels may write it, the host reads it after a wait
+} spyi_memory;
+
+// A piece of memory from the driver. The pool of data/ cuts it into blocks.
+typedef struct spyi_chunk {
+    uint64_t handle;   // VkBuffer, CUdeviceptr
+    uint64_t address;  // GPU address of byte 0; 0 if the device has no pointers
+    void *mapped;      // host address of byte 0, coherent; or NULL
+    size_t size;
+    void *memory;      // the backend's own (VkDeviceMemory); NULL for imported ones
+} spyi_chunk;
+
+// A structured-buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment.
+typedef struct spyi_binding {
+    uint64_t handle;
+    uint64_t offset;
+    uint64_t range;    // bytes, > 0, at most limits.max_binding_bytes
+} spyi_binding;
+
+typedef struct spyi_kernel_desc {
+    const char *label;          // debug name
+    const void *code;           // SPIR-V words
+    size_t code_size;           // bytes
+    const char *entry;          // entry point's name in the code
+    uint32_t group_size;        // threads of a group (x); already fixed in the code
+    uint32_t block_size;        // bytes of the parameter block; 0: none
+    bool block_by_address;      // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
+    uint32_t binding_count;     // structured buffers at set 0, binding 0 ... n-1
+} spyi_kernel_desc;
+
+typedef struct spyi_dispatch {
+    spyi_kernel *kernel;
+    const void *block;              // block_size bytes of the kernel; copied during the call
+    const spyi_binding *bindings;   // binding_count of the kernel
+    uint32_t groups[3];             // each > 0 and within limits
+    bool barrier;                   // this work must see all earlier work finished
+} spyi_dispatch;
+
+typedef struct spyi_limits {
+    spy_device_info info;           // what the user sees
+    spyi_target target;
+    uint32_t max_block_bytes;       // inline parameters of a dispatch
+    uint32_t max_bindings;          // structured buffers of a kernel; 0: pointers only
+    uint32_t binding_alignment;     // bytes
+    uint64_t max_binding_bytes;
+    uint32_t fill_alignment;        // offset and size of fill (4 on Vulkan)
+    bool prefers_bindings;          // structured buffers are faster than pointers whatever the size (lavapipe)
+    uint64_t bindings_from_bytes;   // else: arrays from this size on use structured buffers
+    bool unified_memory;            // device memory is mapped and cached: no staging
+} spyi_limits;
+
+// Counted by the backend for spy_device_stats.
+typedef struct spyi_gpu_stats {
+    uint64_t dispatches, barriers, submits, driver_allocations;
+} spyi_gpu_stats;
+
+// Every backend's device begins with this.
+typedef struct spyi_gpu_base {
+    const struct spyi_backend *backend;
+    spyi_context *ctx;
+    spyi_limits limits;
+    spyi_gpu_stats stats;
+} spyi_gpu_base;
+
+struct spyi_backend {
+    const char *name; // "vulkan"
+    size_t (*enumerate)(spy_device_info *infos, size_t capacity, spyi_text *error);
+    spy_status (*create)(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu, spyi_text *error);
+    void (*destroy)(spyi_gpu *gpu); // waits; all chunks and kernels have been freed
+
+    // Memory. Chunks are at least 256-byte aligned. free_chunk: the caller knows that no work uses it any more.
+    spy_status (*allocate_chunk)(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label, spyi_chunk *chunk,
+                                 spyi_text *error);
+    void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
+
+    // Kernels. destroy_kernel: as free_chunk.
+    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
+    void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
+
+    // Work, executed in the order of these calls as far as `barrier` asks for it. Each is part of the open batch, whose
+    // number is open_submit(); work with number n has finished once finished_submit() >= n.
+    spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from, uint64_t from_offset,
+                       uint64_t size, bool barrier, spyi_text *error);
+    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern, bool barrier,
+                       spyi_text *error);
+    // Host to device in order of work; `data` may change after the return.
+    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size, bool barrier,
+                         spyi_text *error);
+    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
+    spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size, uint64_t after,
+                           spyi_text *error);
+    // GPU timestamps: begin before the work, end after it; elapsed waits and gives nanoseconds.
+    spy_status (*time_begin)(spyi_gpu *gpu, spyi_text *error);
+    spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
+    spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
+
+    uint64_t (*open_submit)(spyi_gpu *gpu);                       // number of the batch that is being recorded, from 1
+    uint64_t (*finished_submit)(spyi_gpu *gpu);                   // cheap; never waits
+    spy_status (*submit)(spyi_gpu *gpu, spyi_text *error);        // hand the open batch to the GPU, if it has work
+    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error); // submits first if need be
+};
+
+// >>what the device layer (data/) offers to backends, for bringing one's own objects
+SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function); // NULL + error: not that backend
+// A tensor over memory that is not ours. Two imports of one handle share hazards. `chunk->memory` is NULL.
+SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk, uint64_t offset,
+                                       uint64_t size, const spy_tensor_desc *desc);
+// The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
+SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk, uint64_t *offset_bytes);
+// All public functions call this first: takes the device's busy flag; false: error reported (NULL, released, BUSY).
+SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function);
+SPYI_FN void spyi_leave(const void *object);
+
+// >>backend/null/null.h -------------------------------------------------------------------------------------
+
+// The null backend: a device without a GPU, for tests. It writes down all work in a list that a test reads,
+// moves bytes for real in host memory, and lets a function of the test stand in for the kernels.
+//
+// Work is done when its submit finishes, not when it is recorded: a missing submit, wait or barrier shows as
+// wrong data or in the report. The report lists each broken rule of backend.h in a line: ranges outside a
+// chunk, misaligned offsets, transfers and bindings that overlap without a barrier, chunks freed or kernels
+// destroyed while in use, leaks.
+//
+// Threads: as backend.h says; the spyi_null_* functions as the device layer's calls, from one thread at a
+// time.
+
+SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
+
+// For spy_device_desc.backend_desc; NULL is all zero, and zero is the default.
+typedef struct spyi_null_desc {
+    spyi_target target;         // what kernels are compiled to; nothing looks at their code
+    uint32_t max_block_bytes;   // 128
+    uint32_t max_bindings;      // 16
+    bool pointers_only;         // limits.max_bindings is 0
+    bool bindings_only;         // chunks have no address
+    uint32_t binding_alignment; // 64
+    uint64_t max_binding_bytes; // 1 GiB
+    uint32_t fill_alignment;    // 4
+    bool prefers_bindings;
+    uint64_t bindings_from_bytes; // never
+    bool unified_memory;          // device memory is mapped; else only readback memory is
+    uint32_t max_group_count;     // 65535, in each of the three dimensions
+    uint32_t max_group_size;      // 1024
+    uint32_t subgroup_size;       // 32
+    uint32_t features;            // all SPY_FEATURE_*; without POINTERS when bindings_only
+    uint64_t memory_bytes;        // 4 GiB; allocations beyond it fail
+    bool fail_create;             // the creation of the device fails
+    bool hold_submits;            // see spyi_null_hold_submits()
+    bool no_log;                  // work is forgotten once it is done
+    spyi_text *report;            // the test's own text for broken rules, which outlives the device
+} spyi_null_desc;
+
+typedef enum spyi_null_op_kind {
+    SPYI_NULL_DISPATCH,
+    SPYI_NULL_COPY,
+    SPYI_NULL_FILL,
+    SPYI_NULL_UPLOAD
+} spyi_null_op_kind;
+
+// One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
+typedef struct spyi_null_op {
+    spyi_null_op_kind kind;
+    bool barrier;
+    bool done;
+    uint64_t submit; // number of its batch
+    // dispatch
+    const char *label; // the kernel's; "" if it has none
+    uint32_t group_size;
+    uint32_t groups[3];
+    bool block_by_address;
+    uint32_t block_size;
+    const void *block; // block_size bytes
+    uint32_t binding_count;
+    const spyi_binding *bindings;
+    // copy: both; fill and upload: to
+    uint64_t to, to_offset; // handle, bytes
+    uint64_t from, from_offset;
+    uint64_t size;    // bytes
+    uint32_t pattern; // fill
+    const void *data; // upload: size bytes
+    // the backend's own
+    unsigned char *to_memory;
+    const unsigned char *from_memory;
+    struct spyi_null_kernel *kernel;
+} spyi_null_op;
+
+SPYI_FN size_t spyi_null_op_count(spyi_gpu *gpu);
+SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL beyond the last
+SPYI_FN void spyi_null_clear_ops(spyi_gpu *gpu);                           // forgets what is done
+
+// Stands in for the kernels: called for each dispatch when it is carried out. Addresses in its block are host
+// addresses; memory of its bindings is found by spyi_null_memory().
+typedef void (*spyi_null_func)(spyi_gpu *gpu, const spyi_null_op *op, void *user_data);
+SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *user_data);
+
+// Host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
+SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
+// A chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
+SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
+
+// hold: submits finish only by spyi_null_finish(), or when something waits for them without end; a wait with
+// a time limit gives SPY_ERROR_NOT_READY at once. Not hold (the default): a submit finishes at once, and so
+// do held ones.
+SPYI_FN void spyi_null_hold_submits(spyi_gpu *gpu, bool hold);
+SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up to this one
+
+typedef enum spyi_null_step {
+    SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
+    SPYI_NULL_STEP_KERNEL,   // create_kernel
+    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload
+    SPYI_NULL_STEP_SUBMIT,
+    SPYI_NULL_STEP_COUNT
+} spyi_null_step;
+
+// The next such step but `skip` fails once with `status`. SPY_ERROR_DEVICE_LOST stays: open work is dropped,
+// all further work fails, and everything counts as finished. SPY_OK takes the order back.
+SPYI_FN void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status);
+
+SPYI_FN const char *spyi_null_report(spyi_gpu *gpu); // broken rules, one a line; "" when there are none
+
+typedef struct spyi_null_counts {
+    uint64_t chunks, chunk_bytes; // alive, imported ones left out
+    uint64_t kernels;             // alive
+} spyi_null_counts;
+SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
+
+// >>backend/null/null.c -------------------------------------------------------------------------------------
+
+// The null backend's work: a list of operations in host memory, checked against backend.h and carried out in
+// order.
+
+// >>objects
+
+typedef struct spyi_null_chunk {
+    uint64_t handle;
+    unsigned char *data; // 256-byte aligned
+    size_t size;
+    void *block; // what malloc() gave; NULL: imported
+    struct spyi_null_chunk *next;
+} spyi_null_chunk;
+
+typedef struct spyi_null_kernel {
+    char *label;
+    uint32_t group_size, block_size, binding_count;
+    bool block_by_address;
+    spyi_atomic pending; // recorded dispatches that are not done
+} spyi_null_kernel;
+
+typedef struct spyi_null_gpu {
+    spyi_gpu_base base;
+    spyi_null_chunk *chunks;
+    uint64_t last_handle;
+    spyi_null_counts counts; // kernels: under lock
+    uint64_t memory_bytes;
+
+    // The list lies on the process allocator: tests that count desc.allocator's calls see the library's
+    // alone.
+    spyi_null_op **ops;
+    size_t op_count, op_capacity;
+    size_t done_count; // ops before this one are done
+    bool no_log;
+
+    uint64_t open, finished; // submit numbers
+    bool open_has_work, hold, lost;
+    uint64_t recorded_dispatches, time_first, time_last, time_submit;
+    int time_state; // 0: never begun, 1: begun, 2: ended
+
+    spyi_null_func func;
+    void *user_data;
+
+    spyi_mutex lock; // the rest is also used by compile threads
+    spyi_text own_report, *report;
+    spy_status fail_status[SPYI_NULL_STEP_COUNT];
+    uint32_t fail_skip[SPYI_NULL_STEP_COUNT];
+} spyi_null_gpu;
+
+static spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
+    return (spyi_null_gpu *)(void *)gpu;
+}
+
+// A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no
+// error.
+SPYI_PRINTF(3, 4)
+static spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
+    spyi_text text = { NULL, 0, 0 };
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    spyi_text_add(&text, "null backend: %s\n", line);
+    spyi_mutex_lock(&n->lock);
+    spyi_text_add_n(n->report, text.data, text.size);
+    spyi_mutex_unlock(&n->lock);
+    spyi_text_free(&text);
+    if (error) spyi_text_add(error, "%s", line);
+    else spyi_logf(n->base.ctx, SPY_LOG_ERROR, "null backend: %s", line);
+    return SPY_ERROR_INTERNAL;
+}
+
+// Whether the test has ordered this step to fail.
+static spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
+    spy_status status;
+    spyi_mutex_lock(&n->lock);
+    status = n->fail_status[step];
+    if (status != SPY_OK && n->fail_skip[step] > 0) {
+        n->fail_skip[step]--;
+        status = SPY_OK;
+    } else {
+        n->fail_status[step] = SPY_OK;
+    }
+    spyi_mutex_unlock(&n->lock);
+    if (status != SPY_OK)
+        spyi_text_add(error, "the test asked for this failure: %s", spy_status_text(status));
+    return status;
+}
+
+static uint32_t spyi_null_u32(uint32_t value, uint32_t if_zero) {
+    return value ? value : if_zero;
+}
+
+static uint64_t spyi_null_u64(uint64_t value, uint64_t if_zero) {
+    return value ? value : if_zero;
+}
+
+// >>carrying out
+
+static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
+    uint64_t i;
+    switch (op->kind) {
+    case SPYI_NULL_DISPATCH:
+        if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
+        spyi_atomic_add(&op->kernel->pending, -1);
+        op->kernel = NULL; // may be destroyed from now on
+        break;
+    case SPYI_NULL_COPY: memmove(op->to_memory, op->from_memory, (size_t)op->size); break;
+    case SPYI_NULL_FILL: // the pattern's first byte in memory stands at `to_offset`
+        for (i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
+        break;
+    case SPYI_NULL_UPLOAD: memcpy(op->to_memory, op->data, (size_t)op->size); break;
+    }
+}
+
+static void spyi_null_forget_done(spyi_null_gpu *n) {
+    size_t i;
+    for (i = 0; i < n->done_count; i++) free(n->ops[i]);
+    n->op_count -= n->done_count;
+    if (n->op_count) memmove(n->ops, n->ops + n->done_count, n->op_count * sizeof *n->ops);
+    n->done_count = 0;
+}
+
+static void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
+    if (submit >= n->open) submit = n->open - 1;
+    if (submit <= n->finished) return;
+    while (n->done_count < n->op_count && n->ops[n->done_count]->submit <= submit) {
+        spyi_null_op *op = n->ops[n->done_count];
+        spyi_null_run(n, op);
+        op->done = true;
+        n->done_count++;
+    }
+    n->finished = submit;
+    if (n->no_log) spyi_null_forget_done(n);
+}
+
+// After the loss of a device nothing is carried out, and nothing is waited for.
+static void spyi_null_lose(spyi_null_gpu *n) {
+    n->lost = true;
+    while (n->op_count > n->done_count) {
+        spyi_null_op *op = n->ops[--n->op_count];
+        if (op->kernel) spyi_atomic_add(&op->kernel->pending, -1);
+        free(op);
+    }
+    n->open_has_work = false;
+    n->finished = n->open;
+}
+
+static spy_status spyi_null_lost(spyi_text *error) {
+    spyi_text_add(error, "the device is lost");
+    return SPY_ERROR_DEVICE_LOST;
+}
+
+// >>memory
+
+static spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle) {
+    spyi_null_chunk *c = n->chunks;
+    while (c && c->handle != handle) c = c->next;
+    return c;
+}
+
+// Host address of a range; NULL, and the rule's text, when there is no such range.
+static unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
+                                      uint64_t size, spyi_text *error) {
+    spyi_null_chunk *c = spyi_null_find(n, handle);
+    if (!c) {
+        spyi_null_broken(n, error, "%s: no chunk has the handle %llu", what, (unsigned long long)handle);
+        return NULL;
+    }
+    if (size == 0 || offset > c->size || size > c->size - offset) {
+        spyi_null_broken(n, error, "%s: bytes %llu to %llu are not in the chunk of %llu", what,
+                         (unsigned long long)offset, (unsigned long long)(offset + size),
+                         (unsigned long long)c->size);
+        return NULL;
+    }
+    return c->data + offset;
+}
+
+static spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size) {
+    spyi_null_chunk *c = (spyi_null_chunk *)calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->handle = ++n->last_handle;
+    c->block = block;
+    c->data = data;
+    c->size = size;
+    c->next = n->chunks;
+    n->chunks = c;
+    return c;
+}
+
+static spyi_chunk spyi_null_describe(spyi_null_gpu *n, const spyi_null_chunk *c, bool mapped) {
+    spyi_chunk chunk;
+    memset(&chunk, 0, sizeof chunk);
+    chunk.handle = c->handle;
+    chunk.address = n->base.limits.info.features & SPY_FEATURE_POINTERS ? (uint64_t)(uintptr_t)c->data : 0;
+    chunk.mapped = mapped ? c->data : NULL;
+    chunk.size = c->size;
+    chunk.memory = c->block;
+    return chunk;
+}
+
+static spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                           spyi_chunk *chunk, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_chunk *c = NULL;
+    unsigned char *block, *data;
+    spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_ALLOCATE, error);
+    (void)label;
+    memset(chunk, 0, sizeof *chunk);
+    if (status != SPY_OK) return status;
+    if (size == 0) return spyi_null_broken(n, error, "allocate_chunk: the size is 0");
+    if (size > n->memory_bytes - n->counts.chunk_bytes) {
+        spyi_text_add(error, "%llu bytes do not fit into the device's %llu", (unsigned long long)size,
+                      (unsigned long long)n->memory_bytes);
+        return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    block = (unsigned char *)malloc(size + 256);
+    if (block) {
+        data = block + (256 - (uintptr_t)block % 256);
+        c = spyi_null_add_chunk(n, block, data, size);
+    }
+    if (!c) {
+        free(block);
+        spyi_text_add(error, "no host memory for a chunk of %llu bytes", (unsigned long long)size);
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    memset(c->data, 0xcd, size); // what reads uninitialised memory shall see that it does
+    n->counts.chunks++;
+    n->counts.chunk_bytes += size;
+    n->base.stats.driver_allocations++;
+    *chunk = spyi_null_describe(n, c, memory == SPYI_MEMORY_READBACK || n->base.limits.unified_memory);
+    return SPY_OK;
+}
+
+static bool spyi_null_op_uses(const spyi_null_op *op, uint64_t handle) {
+    uint32_t i;
+    if (op->to == handle || op->from == handle) return true;
+    for (i = 0; i < op->binding_count; i++) {
+        if (op->bindings[i].handle == handle) return true;
+    }
+    return false;
+}
+
+static void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_chunk **link = &n->chunks, *c;
+    size_t i;
+    while (*link && (*link)->handle != chunk->handle) link = &(*link)->next;
+    c = *link;
+    if (!c || !c->block) {
+        spyi_null_broken(n, NULL, "free_chunk: the handle %llu is no chunk of allocate_chunk",
+                         (unsigned long long)chunk->handle);
+        return;
+    }
+    for (i = n->done_count; i < n->op_count; i++) {
+        if (spyi_null_op_uses(n->ops[i], c->handle)) {
+            spyi_null_broken(n, NULL, "free_chunk: submit %llu still uses the chunk",
+                             (unsigned long long)n->ops[i]->submit);
+            return; // kept, so that the work has somewhere to go
+        }
+    }
+    *link = c->next;
+    n->counts.chunks--;
+    n->counts.chunk_bytes -= c->size;
+    free(c->block);
+    free(c);
+    memset(chunk, 0, sizeof *chunk);
+}
+
+// >>kernels
+
+static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                          spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const spyi_limits *limits = &n->base.limits;
+    spyi_null_kernel *k;
+    spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
+    *kernel = NULL;
+    if (status != SPY_OK) return status;
+    if (!desc->code || desc->code_size == 0 || !desc->entry)
+        return spyi_null_broken(n, error, "create_kernel: there is no code or no entry");
+    if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
+        return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
+                                desc->group_size, limits->info.max_group_size);
+    if (desc->binding_count > limits->max_bindings)
+        return spyi_null_broken(n, error, "create_kernel: %u bindings exceed the limit of %u",
+                                desc->binding_count, limits->max_bindings);
+    if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
+        return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
+                                desc->block_size, limits->max_block_bytes);
+    if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
+        return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+    k = (spyi_null_kernel *)calloc(1, sizeof *k);
+    if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
+    if (!k || !k->label) {
+        free(k);
+        spyi_text_add(error, "no host memory for a kernel");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    k->group_size = desc->group_size;
+    k->block_size = desc->block_size;
+    k->block_by_address = desc->block_by_address;
+    k->binding_count = desc->binding_count;
+    spyi_mutex_lock(&n->lock);
+    n->counts.kernels++;
+    spyi_mutex_unlock(&n->lock);
+    *kernel = (spyi_kernel *)(void *)k;
+    return SPY_OK;
+}
+
+static void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_kernel *k = (spyi_null_kernel *)(void *)kernel;
+    if (!k) return;
+    if (spyi_atomic_load(&k->pending) > 0) {
+        spyi_null_broken(n, NULL, "destroy_kernel: work with the kernel \"%s\" is not done", k->label);
+        return;
+    }
+    spyi_mutex_lock(&n->lock);
+    n->counts.kernels--;
+    spyi_mutex_unlock(&n->lock);
+    free(k->label);
+    free(k);
+}
+
+// >>order
+
+static bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, uint64_t b, uint64_t b_offset,
+                              uint64_t b_size) {
+    return a && a == b && a_offset < b_offset + b_size && b_offset < a_offset + a_size;
+}
+
+// Whether `op` is known to touch the range. Handles are never 0, and 0 stands in a transfer's unused side.
+static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t offset, uint64_t size) {
+    uint32_t i;
+    if (spyi_null_overlap(op->to, op->to_offset, op->size, handle, offset, size)) return true;
+    if (spyi_null_overlap(op->from, op->from_offset, op->size, handle, offset, size)) return true;
+    for (i = 0; i < op->binding_count; i++) {
+        const spyi_binding *b = &op->bindings[i];
+        if (spyi_null_overlap(b->handle, b->offset, b->range, handle, offset, size)) return true;
+    }
+    return false;
+}
+
+// Two pieces of work need an order when a transfer of one writes what the other touches. (What a kernel
+// writes is not known here: two dispatches, or a dispatch and a copy from what it has bound, may be right
+// without a barrier.)
+static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
+    return (a->to && spyi_null_touches(b, a->to, a->to_offset, a->size)) ||
+           (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));
+}
+
+static const char *spyi_null_kind_name(spyi_null_op_kind kind) {
+    switch (kind) {
+    case SPYI_NULL_DISPATCH: return "dispatch";
+    case SPYI_NULL_COPY: return "copy";
+    case SPYI_NULL_FILL: return "fill";
+    default: return "upload";
+    }
+}
+
+// A barrier before a piece of work orders all earlier work before it and before all later work, but not
+// itself before what follows.
+static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op, spyi_text *error) {
+    size_t i;
+    if (op->barrier) return SPY_OK;
+    for (i = n->op_count; i > n->done_count; i--) {
+        const spyi_null_op *earlier = n->ops[i - 1];
+        if (spyi_null_need_order(earlier, op))
+            return spyi_null_broken(n, error, "%s: no barrier after the %s of submit %llu that it overlaps",
+                                    spyi_null_kind_name(op->kind), spyi_null_kind_name(earlier->kind),
+                                    (unsigned long long)earlier->submit);
+        if (earlier->barrier) break;
+    }
+    return SPY_OK;
+}
+
+// >>recording
+
+// An operation with `size` bytes of its own behind it, at *bytes.
+static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, spyi_null_op_kind kind, bool barrier, uint64_t size,
+                                      unsigned char **bytes, spyi_text *error) {
+    const size_t head = spyi_align(sizeof(spyi_null_op), 16);
+    spyi_null_op *op = NULL;
+    if (n->op_count == n->op_capacity) {
+        size_t capacity = n->op_capacity ? n->op_capacity * 2 : 64;
+        spyi_null_op **ops = (spyi_null_op **)realloc(n->ops, capacity * sizeof *ops);
+        if (ops) {
+            n->ops = ops;
+            n->op_capacity = capacity;
+        }
+    }
+    if (n->op_count < n->op_capacity) op = (spyi_null_op *)malloc(head + (size_t)size);
+    if (!op) {
+        spyi_text_add(error, "no host memory to record a %s", spyi_null_kind_name(kind));
+        return NULL;
+    }
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    op->barrier = barrier;
+    op->submit = n->open;
+    *bytes = (unsigned char *)op + head;
+    return op;
+}
+
+// Checks the order and adds the operation to the list, or frees it.
+static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text *error) {
+    spy_status status = spyi_null_check_order(n, op, error);
+    if (status != SPY_OK) {
+        free(op);
+        return status;
+    }
+    n->ops[n->op_count++] = op;
+    n->open_has_work = true;
+    if (op->barrier) n->base.stats.barriers++;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_begin(spyi_null_gpu *n, spyi_text *error) {
+    return n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
+}
+
+static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch *d, spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
+    uint32_t i;
+    if (!k) return spyi_null_broken(n, error, "dispatch: the kernel is NULL");
+    for (i = 0; i < 3; i++) {
+        if (d->groups[i] == 0 || d->groups[i] > limits->info.max_group_count)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
+                                    k->label, d->groups[i], i, limits->info.max_group_count);
+    }
+    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings))
+        return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
+    for (i = 0; i < k->binding_count; i++) {
+        const spyi_binding *b = &d->bindings[i];
+        if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
+            return spyi_null_broken(
+                n, error,
+                "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
+                k->label, i, (unsigned long long)b->offset, (unsigned long long)b->range);
+        if (!spyi_null_range(n, "dispatch: binding", b->handle, b->offset, b->range, error))
+            return SPY_ERROR_INTERNAL;
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
+    spyi_null_op *op;
+    unsigned char *bytes;
+    size_t block_size, binding_size, label_size;
+    spy_status status = spyi_null_begin(n, error);
+    if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
+    if (status != SPY_OK) return status;
+    block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
+    binding_size = k->binding_count * sizeof(spyi_binding);
+    label_size = strlen(k->label) + 1;
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier, block_size + binding_size + label_size, &bytes,
+                          error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    op->kernel = k;
+    op->group_size = k->group_size;
+    memcpy(op->groups, d->groups, sizeof op->groups);
+    op->block_by_address = k->block_by_address;
+    op->block_size = k->block_size;
+    op->block = bytes;
+    if (k->block_size) memcpy(bytes, d->block, k->block_size);
+    bytes += block_size;
+    op->binding_count = k->binding_count;
+    op->bindings = (const spyi_binding *)(void *)bytes;
+    if (binding_size) memcpy(bytes, d->bindings, binding_size);
+    bytes += binding_size;
+    op->label = (const char *)bytes;
+    memcpy(bytes, k->label, label_size);
+    status = spyi_null_add_op(n, op, error);
+    if (status != SPY_OK) return status;
+    spyi_atomic_add(&k->pending, 1);
+    n->recorded_dispatches++;
+    n->base.stats.dispatches++;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
+                                 const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                 spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_op *op;
+    unsigned char *to_memory, *from_memory, *bytes;
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    to_memory = spyi_null_range(n, "copy: to", to->handle, to_offset, size, error);
+    if (!to_memory) return SPY_ERROR_INTERNAL;
+    from_memory = spyi_null_range(n, "copy: from", from->handle, from_offset, size, error);
+    if (!from_memory) return SPY_ERROR_INTERNAL;
+    if (spyi_null_overlap(to->handle, to_offset, size, from->handle, from_offset, size))
+        return spyi_null_broken(n, error, "copy: the two ranges overlap");
+    op = spyi_null_new_op(n, SPYI_NULL_COPY, barrier, 0, &bytes, error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    op->to = to->handle;
+    op->to_offset = to_offset;
+    op->to_memory = to_memory;
+    op->from = from->handle;
+    op->from_offset = from_offset;
+    op->from_memory = from_memory;
+    op->size = size;
+    return spyi_null_add_op(n, op, error);
+}
+
+static spy_status spyi_null_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                 uint32_t pattern, bool barrier, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const uint32_t alignment = n->base.limits.fill_alignment;
+    spyi_null_op *op;
+    unsigned char *memory, *bytes;
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (offset % alignment != 0 || size % alignment != 0)
+        return spyi_null_broken(n, error, "fill: offset %llu and size %llu must be multiples of %u",
+                                (unsigned long long)offset, (unsigned long long)size, alignment);
+    memory = spyi_null_range(n, "fill", to->handle, offset, size, error);
+    if (!memory) return SPY_ERROR_INTERNAL;
+    op = spyi_null_new_op(n, SPYI_NULL_FILL, barrier, 0, &bytes, error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    op->to = to->handle;
+    op->to_offset = offset;
+    op->to_memory = memory;
+    op->size = size;
+    op->pattern = pattern;
+    return spyi_null_add_op(n, op, error);
+}
+
+static spy_status spyi_null_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                   uint64_t size, bool barrier, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_op *op;
+    unsigned char *memory, *bytes;
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    memory = spyi_null_range(n, "upload", to->handle, offset, size, error);
+    if (!memory) return SPY_ERROR_INTERNAL;
+    op = spyi_null_new_op(n, SPYI_NULL_UPLOAD, barrier, size, &bytes, error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(bytes, data, (size_t)size); // it may change after the return
+    op->data = bytes;
+    op->to = to->handle;
+    op->to_offset = offset;
+    op->to_memory = memory;
+    op->size = size;
+    return spyi_null_add_op(n, op, error);
+}
+
+// >>submits
+
+static uint64_t spyi_null_open_submit(spyi_gpu *gpu) {
+    return spyi_null_cast(gpu)->open;
+}
+
+static uint64_t spyi_null_finished_submit(spyi_gpu *gpu) {
+    return spyi_null_cast(gpu)->finished;
+}
+
+static spy_status spyi_null_submit(spyi_gpu *gpu, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spy_status status;
+    if (n->lost) return spyi_null_lost(error);
+    if (!n->open_has_work) return SPY_OK;
+    status = spyi_null_step_status(n, SPYI_NULL_STEP_SUBMIT, error);
+    if (status == SPY_ERROR_DEVICE_LOST) spyi_null_lose(n);
+    if (status != SPY_OK) return status;
+    n->open++;
+    n->open_has_work = false;
+    n->base.stats.submits++;
+    if (!n->hold) spyi_null_run_up_to(n, n->open - 1);
+    return SPY_OK;
+}
+
+static spy_status spyi_null_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    if (n->lost) return spyi_null_lost(error);
+    if (submit >= n->open) {
+        spy_status status = spyi_null_submit(gpu, error);
+        if (status != SPY_OK) return status;
+        submit = n->open - 1;
+    }
+    if (submit <= n->finished) return SPY_OK;
+    if (timeout_ns != UINT64_MAX) {
+        spyi_text_add(error, "submit %llu has not finished", (unsigned long long)submit);
+        return SPY_ERROR_NOT_READY;
+    }
+    spyi_null_run_up_to(n, submit);
+    return SPY_OK;
+}
+
+static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                     uint64_t size, uint64_t after, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const unsigned char *memory;
+    size_t i;
+    spy_status status = spyi_null_wait(gpu, after, UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    memory = spyi_null_range(n, "download", from->handle, offset, size, error);
+    if (!memory) return SPY_ERROR_INTERNAL;
+    for (i = n->done_count; i < n->op_count; i++) {
+        const spyi_null_op *op = n->ops[i];
+        if (spyi_null_overlap(op->to, op->to_offset, op->size, from->handle, offset, size))
+            return spyi_null_broken(
+                n, error, "download after submit %llu: the %s of submit %llu still writes there",
+                (unsigned long long)after, spyi_null_kind_name(op->kind), (unsigned long long)op->submit);
+    }
+    memcpy(data, memory, (size_t)size);
+    return SPY_OK;
+}
+
+// >>timers: a dispatch takes 1000 ns
+
+static spy_status spyi_null_time_begin(spyi_gpu *gpu, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    if (n->lost) return spyi_null_lost(error);
+    if (n->time_state == 1) return spyi_null_broken(n, error, "time_begin: the last one has not ended");
+    n->time_state = 1;
+    n->time_first = n->recorded_dispatches;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    if (n->lost) return spyi_null_lost(error);
+    if (n->time_state != 1) return spyi_null_broken(n, error, "time_end: there was no time_begin");
+    n->time_state = 2;
+    n->time_last = n->recorded_dispatches;
+    n->time_submit = n->open;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spy_status status;
+    if (n->time_state != 2) return spyi_null_broken(n, error, "time_elapsed: there was no time_end");
+    status = spyi_null_wait(gpu, n->time_submit, UINT64_MAX, error);
+    if (status == SPY_OK) *ns = (n->time_last - n->time_first) * 1000u;
+    return status;
+}
+
+// >>device
+
+static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
+    const uint32_t all_features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 |
+                                  SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
+                                  SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
+    spy_device_info *info = &limits->info;
+    memset(limits, 0, sizeof *limits);
+    limits->target = d->target;
+    limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
+    limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
+    limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
+    limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
+    limits->prefers_bindings = d->prefers_bindings;
+    limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
+    limits->unified_memory = d->unified_memory;
+    info->backend = "null";
+    memcpy(info->name, "null device", sizeof "null device");
+    memcpy(info->driver, "none", sizeof "none");
+    info->type = SPY_ADAPTER_CPU;
+    info->features = spyi_null_u32(d->features, all_features);
+    if (d->bindings_only) info->features &= ~SPY_FEATURE_POINTERS;
+    info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
+    info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
+    info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
+    info->max_inline_block_bytes = limits->max_block_bytes;
+    info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
+    info->max_binding_bytes = limits->max_binding_bytes;
+}
+
+static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
+    spyi_null_desc d;
+    spyi_limits limits;
+    (void)error;
+    memset(&d, 0, sizeof d);
+    spyi_null_limits(&limits, &d);
+    if (infos && capacity > 0) infos[0] = limits.info;
+    return 1;
+}
+
+static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                   spyi_text *error) {
+    spyi_null_desc d;
+    spyi_null_gpu *n;
+    memset(&d, 0, sizeof d);
+    if (desc->backend_desc) d = *(const spyi_null_desc *)desc->backend_desc;
+    *gpu = NULL;
+    if (d.fail_create) {
+        spyi_text_add(error, "the test asked for this failure: %s", spy_status_text(SPY_ERROR_NO_DEVICE));
+        return SPY_ERROR_NO_DEVICE;
+    }
+    n = (spyi_null_gpu *)spyi_allocate(ctx, sizeof *n);
+    if (!n) {
+        spyi_text_add(error, "no host memory for the device");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    n->base.backend = spyi_null_backend();
+    n->base.ctx = ctx;
+    spyi_null_limits(&n->base.limits, &d);
+    n->memory_bytes = n->base.limits.info.memory_bytes;
+    n->last_handle = 1000; // small numbers would pass for an index or an offset
+    n->open = 1;
+    n->hold = d.hold_submits;
+    n->no_log = d.no_log;
+    n->report = d.report ? d.report : &n->own_report;
+    spyi_mutex_init(&n->lock);
+    *gpu = (spyi_gpu *)(void *)n;
+    return SPY_OK;
+}
+
+static void spyi_null_destroy(spyi_gpu *gpu) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_text error = { NULL, 0, 0 };
+    size_t i;
+    if (!n) return;
+    if (!n->lost) spyi_null_wait(gpu, n->open, UINT64_MAX, &error);
+    if (!n->lost && n->open_has_work) spyi_null_lose(n); // a submit that was told to fail
+    if (n->counts.chunks > 0)
+        spyi_null_broken(n, NULL, "destroy: %llu chunks were not freed",
+                         (unsigned long long)n->counts.chunks);
+    if (n->counts.kernels > 0)
+        spyi_null_broken(n, NULL, "destroy: %llu kernels were not destroyed",
+                         (unsigned long long)n->counts.kernels);
+    while (n->chunks) {
+        spyi_null_chunk *c = n->chunks;
+        n->chunks = c->next;
+        free(c->block);
+        free(c);
+    }
+    for (i = 0; i < n->op_count; i++) free(n->ops[i]);
+    free(n->ops);
+    spyi_text_free(&error);
+    spyi_text_free(&n->own_report);
+    spyi_mutex_destroy(&n->lock);
+    spyi_free(n->base.ctx, n, sizeof *n);
+}
+
+static const struct spyi_backend spyi_null_table = { "null",
+                                                     spyi_null_enumerate,
+                                                     spyi_null_create,
+                                                     spyi_null_destroy,
+                                                     spyi_null_allocate_chunk,
+                                                     spyi_null_free_chunk,
+                                                     spyi_null_create_kernel,
+                                                     spyi_null_destroy_kernel,
+                                                     spyi_null_dispatch,
+                                                     spyi_null_copy,
+                                                     spyi_null_fill,
+                                                     spyi_null_upload,
+                                                     spyi_null_download,
+                                                     spyi_null_time_begin,
+                                                     spyi_null_time_end,
+                                                     spyi_null_time_elapsed,
+                                                     spyi_null_open_submit,
+                                                     spyi_null_finished_submit,
+                                                     spyi_null_submit,
+                                                     spyi_null_wait };
+
+const spy_backend *spyi_null_backend(void) {
+    return &spyi_null_table;
+}
+
+// >>what a test asks and sets
+
+size_t spyi_null_op_count(spyi_gpu *gpu) {
+    return spyi_null_cast(gpu)->op_count;
+}
+
+const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    return index < n->op_count ? n->ops[index] : NULL;
+}
+
+void spyi_null_clear_ops(spyi_gpu *gpu) {
+    spyi_null_forget_done(spyi_null_cast(gpu));
+}
+
+void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *user_data) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    n->func = func;
+    n->user_data = user_data;
+}
+
+void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset) {
+    spyi_null_chunk *c = spyi_null_find(spyi_null_cast(gpu), handle);
+    return c && offset < c->size ? c->data + offset : NULL;
+}
+
+spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_chunk *c = spyi_null_add_chunk(n, NULL, (unsigned char *)memory, size);
+    spyi_chunk none;
+    memset(&none, 0, sizeof none);
+    return c ? spyi_null_describe(n, c, false) : none;
+}
+
+void spyi_null_hold_submits(spyi_gpu *gpu, bool hold) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    n->hold = hold;
+    if (!hold) spyi_null_run_up_to(n, n->open - 1);
+}
+
+void spyi_null_finish(spyi_gpu *gpu, uint64_t submit) {
+    spyi_null_run_up_to(spyi_null_cast(gpu), submit);
+}
+
+void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_mutex_lock(&n->lock);
+    n->fail_status[step] = status;
+    n->fail_skip[step] = skip;
+    spyi_mutex_unlock(&n->lock);
+}
+
+const char *spyi_null_report(spyi_gpu *gpu) {
+    return spyi_text_str(spyi_null_cast(gpu)->report);
+}
+
+spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_counts counts;
+    spyi_mutex_lock(&n->lock);
+    counts = n->counts;
+    spyi_mutex_unlock(&n->lock);
+    return counts;
+}
+
+// >>compiler/type.h -----------------------------------------------------------------------------------------
+
+// Our type model: what a Slang type is to us, independent of any compiler session. Types are interned in the device's
+// table: equal types are equal pointers, and live as long as the device.
+
+typedef enum spyi_type_kind {
+    SPYI_TYPE_VOID,
+    SPYI_TYPE_SCALAR,
+    SPYI_TYPE_VECTOR, // scalar x columns
+    SPYI_TYPE_MATRIX, // scalar x rows x columns, row-major
+    SPYI_TYPE_ARRAY,  // element x count
+    SPYI_TYPE_STRUCT, // fields
+    SPYI_TYPE_OTHER   // anything that cannot lie in memory as plain data: interfaces, resources, open generics
+} spyi_type_kind;
+
+typedef struct spyi_type spyi_type;
+
+typedef struct spyi_field {
+    const char *name;
+    const spyi_type *type;
+    size_t host_offset;   // C's layout
+    size_t device_offset; // reflected for the target
+} spyi_field;
+
+struct spyi_type {
+    spyi_type_kind kind;
+    uint32_t id;          // unique in the table, from 1
+    const char *name;     // as Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>"
+    const char *display;  // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;     // of scalars, vectors and matrices
+    uint32_t rows;        // matrix: rows; else 1
+    uint32_t columns;     // vector: components; matrix: columns; else 1
+    const spyi_type *element; // array: element; matrix: its row vector; vector: its scalar
+    int64_t count;        // array: elements
+    const spyi_field *fields;
+    uint32_t field_count;
+    size_t host_size, host_align;     // C's layout, bool 1 byte
+    size_t device_size, device_align; // scalar layout of the target; neighbours in an array are align(size, align) apart
+    bool same_layout;     // host and device bytes agree
+};
+
+typedef struct spyi_types spyi_types;
+SPYI_FN spyi_types *spyi_types_create(spyi_target target);
+SPYI_FN void spyi_types_destroy(spyi_types *types);
+
+// Threads: any (one lock inside). Never NULL for valid arguments.
+SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
+SPYI_FN const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar);
+SPYI_FN const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns);
+SPYI_FN const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows, uint32_t columns);
+SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count);
+// Fields' names, types and device offsets are given; host offsets are computed. A struct of the same name and the same
+// fields is the same type; one of the same name and other fields is another type.
+SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields, uint32_t count,
+                                          size_t device_size, size_t device_align);
+// An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
+SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
+SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
+// "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
+// compiler. NULL when the name is none of these.
+SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
+
+SPYI_FN size_t spyi_type_device_stride(const spyi_type *type); // distance of array neighbours on the device
+SPYI_FN size_t spyi_type_host_stride(const spyi_type *type);
+// Copy `count` elements between C's layout and the device's (bool widths, struct offsets). Neighbours are stride apart.
+SPYI_FN void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count);
+SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count);
+
+// Scalars of one dtype to another in host layout; false and nothing written when a value does not fit exactly as
+// design.md says (float to float and int to float round; float to int must be whole; ints must be in range; bool: 0 is
+// false). Source: design.md, "Values and types".
+SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
+SPYI_FN double spyi_half_to_float(uint16_t half);
+
+// >>compiler/compiler.h -------------------------------------------------------------------------------------
+
+// Everything that speaks to libslang, behind names and our own types: nothing above this room sees a Slang pointer.
+//
+// One global session a process under the global lock; per device one spyi_compiler with its target; per user module one
+// spyi_unit. Sessions are replaced by fresh ones before they grow: a unit remembers its sources (as text or as
+// serialized IR) and is loaded again, so units, types and signatures outlive sessions.
+// Threads: any; all functions take the global lock for as long as they are inside libslang's front end.
+
+typedef struct spyi_compiler spyi_compiler;
+typedef struct spyi_unit spyi_unit;
+
+// A module of ours, found by `import name;` wherever no file of that name is.
+typedef struct spyi_embedded {
+    const char *name;
+    const char *const *lines; // NULL at the end
+} spyi_embedded;
+
+typedef struct spyi_compiler_desc {
+    const char *library_path;            // desc.slang_library
+    const char *const *include_paths;
+    size_t include_path_count;
+    spyi_target target;
+    const spyi_embedded *embedded;       // kept, not copied
+    size_t embedded_count;
+} spyi_compiler_desc;
+
+// Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
+SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc);
+SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // units first
+SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
+
+// >>units
+typedef struct spyi_unit_desc {
+    const char *path;          // file, or NULL
+    const char *source;        // text, or NULL: read from path
+    size_t source_size;        // 0: to the NUL
+    const char *name;          // module name to import; NULL: from path, else "module"
+    const char *const *include_paths;
+    size_t include_path_count;
+    const spy_define *defines;
+    size_t define_count;
+    spyi_unit *const *link;
+    size_t link_count;
+} spyi_unit_desc;
+
+// Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
+// file that cannot be read, SPY_ERROR_NO_COMPILER with every place tried and the command that gets the library.
+SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **unit, spyi_text *error);
+SPYI_FN void spyi_unit_release(spyi_unit *unit);
+SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
+
+// >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
+SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
+
+// >>functions
+typedef struct spyi_param {
+    const char *name;
+    const spyi_type *type;   // concrete type; kind OTHER for interfaces, resources and types that depend on generics
+    bool in, out;            // inout: both
+    bool no_diff;
+    bool has_default;
+} spyi_param;
+
+// One overload, or what resolution made of it. Owned by whoever got it: spyi_signature_free.
+typedef struct spyi_signature {
+    char *display;           // "float saxpy(float a, float x, out float y)" for messages
+    spyi_param *params;
+    uint32_t param_count;
+    const spyi_type *result; // VOID, concrete, or OTHER
+    bool generic;            // parameters are still open
+    bool differentiable;
+} spyi_signature;
+
+typedef struct spyi_overloads {
+    spyi_signature *items;
+    uint32_t count;
+} spyi_overloads;
+
+// All overloads of "f", "ns::f", "Type::method" (static), "f<float,4>". count 0 when there is none.
+SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error);
+SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
+SPYI_FN void spyi_signature_free(spyi_signature *signature);
+// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
+SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
+
+// Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
+// specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
+// accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
+SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types, uint32_t count,
+                               spyi_signature *out, int *chosen);
+// Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
+SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count, spyi_text *out);
+// Whether `type` implements interface `interface_name`.
+SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
+
+// >>code
+typedef struct spyi_code {
+    void *data;              // SPIR-V words, ready for the driver (OpSource language patched to 0)
+    size_t size;
+    uint8_t hash[20];        // Slang's entry-point hash
+} spyi_code;
+
+// Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
+// of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
+SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
+                                     spyi_code *code, spyi_text *error);
+SPYI_FN void spyi_code_free(spyi_code *code);
+
+// >>compiler/slang_abi.h ------------------------------------------------------------------------------------
+
+// libslang's binary interface as C sees it: COM objects as structs with a table of functions, descs, flat functions.
+// slang.h cannot be included (it is C++). Slots that nobody calls are there by name, so that tools/check_abi can compare
+// every slot, offset and size with the real slang.h. Source: slang.h of 2026.12; 2026.14.1 has the same interface.
+
+typedef int32_t spyi_sl_result; // < 0: failure
+typedef int64_t spyi_sl_int;
+
+#define SPYI_SL_OK 0
+#define SPYI_SL_NO_INTERFACE ((spyi_sl_result)(-2147483647 - 1 + 0x4002)) // 0x80004002
+#define SPYI_SL_NOT_FOUND ((spyi_sl_result)(-2113929216 + 5))             // 0x82000005
+
+typedef struct spyi_sl_uuid {
+    uint32_t data1;
+    uint16_t data2, data3;
+    uint8_t data4[8];
+} spyi_sl_uuid;
+
+// >>numbers of slang.h's enums
+
+enum { SPYI_SL_TARGET_SPIRV = 6, SPYI_SL_TARGET_CUDA_SOURCE = 17 };
+enum { SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10, SPYI_SL_MATRIX_ROW_MAJOR = 1, SPYI_SL_LINE_DIRECTIVES_NONE = 1 };
+enum {
+    SPYI_SL_OPTION_DISABLE_WARNING = 22,
+    SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
+    SPYI_SL_OPTION_OPTIMIZATION = 46,
+    SPYI_SL_OPTION_USE_ENTRY_POINT_NAME = 52,
+    SPYI_SL_OPTION_SCALAR_LAYOUT = 55,
+    SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS = 143,
+    SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
+};
+enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_CATEGORY_UNIFORM = 8, SPYI_SL_COLOR_NEVER = 2 };
+enum {
+    SPYI_SL_KIND_STRUCT = 1,
+    SPYI_SL_KIND_ARRAY = 2,
+    SPYI_SL_KIND_MATRIX = 3,
+    SPYI_SL_KIND_VECTOR = 4,
+    SPYI_SL_KIND_SCALAR = 5,
+    SPYI_SL_KIND_INTERFACE = 13,
+    SPYI_SL_KIND_ENUM = 20
+};
+enum {
+    SPYI_SL_SCALAR_VOID = 1,
+    SPYI_SL_SCALAR_BOOL = 2,
+    SPYI_SL_SCALAR_INT32 = 3,
+    SPYI_SL_SCALAR_UINT32 = 4,
+    SPYI_SL_SCALAR_INT64 = 5,
+    SPYI_SL_SCALAR_UINT64 = 6,
+    SPYI_SL_SCALAR_FLOAT16 = 7,
+    SPYI_SL_SCALAR_FLOAT32 = 8,
+    SPYI_SL_SCALAR_FLOAT64 = 9,
+    SPYI_SL_SCALAR_INT8 = 10,
+    SPYI_SL_SCALAR_UINT8 = 11,
+    SPYI_SL_SCALAR_INT16 = 12,
+    SPYI_SL_SCALAR_UINT16 = 13
+};
+enum { SPYI_SL_DECL_STRUCT = 1, SPYI_SL_DECL_FUNCTION = 2, SPYI_SL_DECL_GENERIC = 4, SPYI_SL_DECL_NAMESPACE = 6 };
+enum {
+    SPYI_SL_MODIFIER_NO_DIFF = 1,
+    SPYI_SL_MODIFIER_STATIC = 2,
+    SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
+    SPYI_SL_MODIFIER_IN = 8,
+    SPYI_SL_MODIFIER_OUT = 9,
+    SPYI_SL_MODIFIER_INOUT = 10
+};
+
+// >>reflection: pointers that die with their session, never counted
+
+typedef struct spyi_sl_layout spyi_sl_layout; // of a program
+typedef struct spyi_sl_type spyi_sl_type;
+typedef struct spyi_sl_type_layout spyi_sl_type_layout;
+typedef struct spyi_sl_variable spyi_sl_variable;
+typedef struct spyi_sl_variable_layout spyi_sl_variable_layout;
+typedef struct spyi_sl_function spyi_sl_function;
+typedef struct spyi_sl_decl spyi_sl_decl;
+typedef struct spyi_sl_generic spyi_sl_generic;
+typedef struct spyi_sl_modifier spyi_sl_modifier;
+
+// >>objects: obj->v->function(obj, ...)
+
+typedef void (*spyi_sl_slot)(void); // a slot that we never call
+
+#define SPYI_SL_OBJECT(name)                                                                                  \
+    typedef struct name name;                                                                                 \
+    typedef struct name##_table name##_table;                                                                 \
+    struct name {                                                                                             \
+        const name##_table *v;                                                                                \
+    }
+SPYI_SL_OBJECT(spyi_sl_blob);
+SPYI_SL_OBJECT(spyi_sl_files);
+SPYI_SL_OBJECT(spyi_sl_global);
+SPYI_SL_OBJECT(spyi_sl_session);
+SPYI_SL_OBJECT(spyi_sl_component);
+SPYI_SL_OBJECT(spyi_sl_entry_point);
+SPYI_SL_OBJECT(spyi_sl_module);
+#undef SPYI_SL_OBJECT
+
+#define SPYI_SL_UNKNOWN(self)                                                                                 \
+    spyi_sl_result (*queryInterface)(self *, const spyi_sl_uuid *, void **);                                  \
+    uint32_t (*addRef)(self *);                                                                               \
+    uint32_t (*release)(self *);
+
+struct spyi_sl_blob_table {
+    SPYI_SL_UNKNOWN(spyi_sl_blob)
+    const void *(*getBufferPointer)(spyi_sl_blob *);
+    size_t (*getBufferSize)(spyi_sl_blob *);
+};
+
+struct spyi_sl_files_table { // ISlangFileSystem; we implement it
+    SPYI_SL_UNKNOWN(spyi_sl_files)
+    void *(*castAs)(spyi_sl_files *, const spyi_sl_uuid *);
+    spyi_sl_result (*loadFile)(spyi_sl_files *, const char *path, spyi_sl_blob **);
+};
+
+typedef struct spyi_sl_option {
+    int32_t name;
+    struct {
+        int32_t kind; // 0: integers, 1: strings
+        int32_t int0, int1;
+        const char *string0, *string1;
+    } value;
+} spyi_sl_option;
+
+typedef struct spyi_sl_target_desc {
+    size_t structureSize;
+    int32_t format;
+    uint32_t profile, flags, floatingPointMode, lineDirectiveMode;
+    bool forceGLSLScalarBufferLayout;
+    const spyi_sl_option *compilerOptionEntries;
+    uint32_t compilerOptionEntryCount;
+} spyi_sl_target_desc;
+
+typedef struct spyi_sl_macro {
+    const char *name, *value;
+} spyi_sl_macro;
+
+typedef struct spyi_sl_session_desc {
+    size_t structureSize;
+    const spyi_sl_target_desc *targets;
+    spyi_sl_int targetCount;
+    uint32_t flags, defaultMatrixLayoutMode;
+    const char *const *searchPaths;
+    spyi_sl_int searchPathCount;
+    const spyi_sl_macro *preprocessorMacros;
+    spyi_sl_int preprocessorMacroCount;
+    spyi_sl_files *fileSystem;
+    bool enableEffectAnnotations, allowGLSLSyntax;
+    const spyi_sl_option *compilerOptionEntries;
+    uint32_t compilerOptionEntryCount;
+    bool skipSPIRVValidation;
+} spyi_sl_session_desc;
+
+typedef struct spyi_sl_global_desc {
+    uint32_t structureSize, apiVersion, minLanguageVersion;
+    bool enableGLSL;
+    uint32_t reserved[16];
+} spyi_sl_global_desc;
+
+struct spyi_sl_global_table {
+    SPYI_SL_UNKNOWN(spyi_sl_global)
+    spyi_sl_result (*createSession)(spyi_sl_global *, const spyi_sl_session_desc *, spyi_sl_session **);
+    uint32_t (*findProfile)(spyi_sl_global *, const char *);
+    spyi_sl_slot setDownstreamCompilerPath, setDownstreamCompilerPrelude, getDownstreamCompilerPrelude;
+    const char *(*getBuildTagString)(spyi_sl_global *);
+    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude, getLanguagePrelude,
+        createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader, checkCompileTargetSupport,
+        checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
+        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
+        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule, loadBuiltinModule,
+        saveBuiltinModule;
+};
+
+struct spyi_sl_session_table {
+    SPYI_SL_UNKNOWN(spyi_sl_session)
+    spyi_sl_slot getGlobalSession, loadModule, loadModuleFromSource;
+    spyi_sl_result (*createCompositeComponentType)(spyi_sl_session *, spyi_sl_component *const *, spyi_sl_int,
+                                                   spyi_sl_component **, spyi_sl_blob **diagnostics);
+    spyi_sl_slot specializeType;
+    spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target, uint32_t rules,
+                                          spyi_sl_blob **diagnostics);
+    spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName, getTypeConformanceWitnessMangledName,
+        getTypeConformanceWitnessSequentialID, createCompileRequest, createTypeConformanceComponentType;
+    // Modules are borrowed from their session: never released.
+    spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path, spyi_sl_blob *,
+                                            spyi_sl_blob **diagnostics);
+    spyi_sl_int (*getLoadedModuleCount)(spyi_sl_session *);
+    spyi_sl_module *(*getLoadedModule)(spyi_sl_session *, spyi_sl_int);
+    spyi_sl_slot isBinaryModuleUpToDate;
+    spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path, const char *text,
+                                                  spyi_sl_blob **diagnostics);
+    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob, getDeclSourceLocation;
+};
+
+#define SPYI_SL_COMPONENT(self)                                                                               \
+    SPYI_SL_UNKNOWN(self)                                                                                     \
+    spyi_sl_slot getSession;                                                                                  \
+    spyi_sl_layout *(*getLayout)(self *, spyi_sl_int target, spyi_sl_blob **diagnostics);                     \
+    spyi_sl_slot getSpecializationParamCount;                                                                 \
+    spyi_sl_result (*getEntryPointCode)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **, \
+                                        spyi_sl_blob **diagnostics);                                          \
+    spyi_sl_slot getResultAsFileSystem;                                                                       \
+    void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);          \
+    spyi_sl_slot specialize;                                                                                  \
+    spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob **diagnostics);                         \
+    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode, getTargetMetadata, \
+        getEntryPointMetadata;
+
+struct spyi_sl_component_table {
+    SPYI_SL_COMPONENT(spyi_sl_component)
+};
+
+struct spyi_sl_entry_point_table {
+    SPYI_SL_COMPONENT(spyi_sl_entry_point)
+    spyi_sl_slot getFunctionReflection;
+};
+
+struct spyi_sl_module_table {
+    SPYI_SL_COMPONENT(spyi_sl_module)
+    spyi_sl_slot findEntryPointByName, getDefinedEntryPointCount, getDefinedEntryPoint;
+    spyi_sl_result (*serialize)(spyi_sl_module *, spyi_sl_blob **);
+    spyi_sl_slot writeToFile;
+    const char *(*getName)(spyi_sl_module *);
+    const char *(*getFilePath)(spyi_sl_module *);
+    spyi_sl_slot getUniqueIdentity;
+    spyi_sl_result (*findAndCheckEntryPoint)(spyi_sl_module *, const char *name, uint32_t stage, spyi_sl_entry_point **,
+                                             spyi_sl_blob **diagnostics);
+    spyi_sl_slot getDependencyFileCount, getDependencyFilePath;
+    spyi_sl_decl *(*getModuleReflection)(spyi_sl_module *);
+    spyi_sl_slot disassemble;
+};
+
+#undef SPYI_SL_COMPONENT
+#undef SPYI_SL_UNKNOWN
+
+// >>flat functions: X(result, name, arguments)
+
+#define SPYI_SL_FUNCTIONS(X)                                                                                  \
+    X(const char *, spGetBuildTagString, (void))                                                              \
+    X(spyi_sl_result, slang_createGlobalSession2, (const spyi_sl_global_desc *, spyi_sl_global **))           \
+    X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                               \
+    X(void, slang_shutdown, (void))                                                                           \
+    X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                          \
+    X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                  \
+    X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                       \
+    X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                          \
+    X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                  \
+    X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                               \
+    X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                   \
+    X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                    \
+    X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                         \
+    X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                        \
+    X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                               \
+    X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))                \
+    X(spyi_sl_type *, spReflectionGeneric_GetConcreteType, (spyi_sl_generic *, spyi_sl_variable *))           \
+    X(const char *, spReflectionFunction_GetName, (spyi_sl_function *))                                       \
+    X(spyi_sl_modifier *, spReflectionFunction_FindModifier, (spyi_sl_function *, uint32_t))                  \
+    X(unsigned, spReflectionFunction_GetParameterCount, (spyi_sl_function *))                                 \
+    X(spyi_sl_variable *, spReflectionFunction_GetParameter, (spyi_sl_function *, unsigned))                  \
+    X(spyi_sl_type *, spReflectionFunction_GetResultType, (spyi_sl_function *))                               \
+    X(spyi_sl_generic *, spReflectionFunction_GetGenericContainer, (spyi_sl_function *))                      \
+    X(spyi_sl_function *, spReflectionFunction_specializeWithArgTypes,                                        \
+      (spyi_sl_function *, spyi_sl_int, spyi_sl_type *const *))                                               \
+    X(bool, spReflectionFunction_isOverloaded, (spyi_sl_function *))                                          \
+    X(unsigned, spReflectionFunction_getOverloadCount, (spyi_sl_function *))                                  \
+    X(spyi_sl_function *, spReflectionFunction_getOverload, (spyi_sl_function *, unsigned))                   \
+    X(const char *, spReflectionVariable_GetName, (spyi_sl_variable *))                                       \
+    X(spyi_sl_type *, spReflectionVariable_GetType, (spyi_sl_variable *))                                     \
+    X(spyi_sl_modifier *, spReflectionVariable_FindModifier, (spyi_sl_variable *, uint32_t))                  \
+    X(bool, spReflectionVariable_HasDefaultValue, (spyi_sl_variable *))                                       \
+    X(unsigned, spReflectionType_GetKind, (spyi_sl_type *))                                                   \
+    X(unsigned, spReflectionType_GetFieldCount, (spyi_sl_type *))                                             \
+    X(spyi_sl_variable *, spReflectionType_GetFieldByIndex, (spyi_sl_type *, unsigned))                       \
+    X(size_t, spReflectionType_GetElementCount, (spyi_sl_type *))                                             \
+    X(spyi_sl_type *, spReflectionType_GetElementType, (spyi_sl_type *))                                      \
+    X(unsigned, spReflectionType_GetRowCount, (spyi_sl_type *))                                               \
+    X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                            \
+    X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                             \
+    X(const char *, spReflectionType_GetName, (spyi_sl_type *))                                               \
+    X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                        \
+    X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                     \
+    X(size_t, spReflectionTypeLayout_GetStride, (spyi_sl_type_layout *, unsigned category))                   \
+    X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))               \
+    X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                                \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))   \
+    X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))
+
+// >>compiler/internal.h -------------------------------------------------------------------------------------
+
+// What the files of this room share: the opened library, compilers, units and their live sessions.
+// Everything here is used under the global lock unless it says otherwise.
+
+// >>library.c: one opened library and one global session a process
+
+#define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
+typedef struct spyi_sl_library {
+    void *handle;   // stays open until the process ends: its statics own memory
+    char *path;     // as it was opened
+    char *version;  // "2026.14.1"
+    spyi_sl_global *global;
+    uint32_t users; // compilers that hold the global session
+    SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
+} spyi_sl_library;
+#undef SPYI_SL_POINTER
+
+// Open the library and its global session, or count one more user. The result is the same for all.
+SPYI_FN spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **library, spyi_text *error);
+SPYI_FN void spyi_sl_release(void); // the last user's release closes the global session
+
+// >>diagnostics.c
+
+SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
+// The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are left out.
+SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out);
+
+// >>session.c
+
+typedef struct spyi_sl_known { // our type of a Slang type
+    spyi_sl_type *slang;
+    const spyi_type *type;
+} spyi_sl_known;
+
+// A session with a unit's modules. Pointers into it die with it.
+typedef struct spyi_sl_live {
+    spyi_sl_session *session;
+    spyi_sl_module *module;      // the unit's
+    spyi_sl_layout *layout;      // of the module: where names are looked up
+    spyi_sl_component **links;   // modules of the linked units, borrowed
+    uint32_t link_count;
+    size_t kept_kib;             // estimate of what queries and kernels have left in it
+    spyi_sl_type **by_id;        // Slang's types by spyi_type.id; NULL: not asked yet
+    uint32_t by_id_count;
+    spyi_sl_known *known;        // open addressing
+    uint32_t known_count, known_capacity;
+} spyi_sl_live;
+
+// What a module was serialized to, so that a fresh session has it without its text.
+typedef struct spyi_sl_stored {
+    char *name, *path;
+    void *data;
+    size_t size;
+} spyi_sl_stored;
+
+typedef struct spyi_sl_source_files { // the file system that Slang sees; `object` is first
+    spyi_sl_files object;
+    const spyi_compiler *compiler;
+} spyi_sl_source_files;
+
+struct spyi_compiler {
+    spyi_context *ctx;
+    spyi_types *types;
+    spyi_target target;
+    char *library_path;
+    char **include_paths;
+    size_t include_path_count;
+    const spyi_embedded *embedded;
+    size_t embedded_count;
+    const spyi_sl_library *library; // NULL until the first unit
+    spyi_sl_source_files files;
+    spyi_atomic loads;
+};
+
+struct spyi_unit {
+    spyi_compiler *compiler;
+    spyi_atomic references; // its owner and the units that link it
+    char *name, *path;
+    char **include_paths;
+    size_t include_path_count;
+    spy_define *defines;
+    size_t define_count;
+    spyi_unit **links;
+    size_t link_count;
+    spyi_sl_stored *stored; // in load order, the unit's own last
+    size_t stored_count;
+    spyi_sl_live *live;     // never NULL after a successful load
+};
+
+// The unit's session, replaced by a fresh one when it has grown. `kib`: what the coming query will leave in it.
+SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
+#define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
+
+// >>reflect.c
+
+// Names that crash libslang's look-ups, or mean nothing, are stopped here.
+SPYI_FN bool spyi_sl_name_is_safe(const char *name);
+SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name); // NULL: there is none
+SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live, const spyi_type *type); // NULL: unknown there
+// Our type. `open`: it may depend on generic parameters, which have no layout.
+SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
+// The function or set of overloads of that name; NULL: there is none that can be called by name alone.
+SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);
+SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
+SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
+SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
+                                  bool specialised, spyi_signature *out);
+
+// >>compiler/type.c -----------------------------------------------------------------------------------------
+
+// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without the
+// compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
+
+enum { SPYI_TYPE_BUCKETS = 256 };
+
+typedef struct spyi_type_node {
+    spyi_type type; // first: a type is its node
+    struct spyi_type_node *next;
+    uint64_t hash;
+} spyi_type_node;
+
+struct spyi_types {
+    spyi_target target;
+    spyi_mutex lock;
+    uint32_t next_id;
+    spyi_type_node *buckets[SPYI_TYPE_BUCKETS];
+    const spyi_type *void_type;
+    const spyi_type *scalars[SPY_DTYPE_COUNT];
+};
+
+// >>small helpers
+
+static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string of its own
+    char *s = spyi_strdup(spyi_text_str(text));
+    spyi_text_free(text);
+    return s;
+}
+
+static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
+    if (scalar == SPY_BOOL && types->target == SPYI_TARGET_SPIRV) return 4;
+    return spyi_scalar_size(scalar);
+}
+
+// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is stored as
+// two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which tests/gpu/test_compiler.c asks again.
+static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size, size_t *align) {
+    size_t one = spyi_type_device_scalar(types, scalar);
+    *size = one * columns;
+    *align = one;
+    if (types->target != SPYI_TARGET_CUDA) return;
+    if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
+    if (scalar == SPY_FLOAT16 && columns >= 3) {
+        *size = 8;
+        *align = 4;
+    }
+}
+
+static bool spyi_type_same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
+    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name)) return false;
+    if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
+    if (a->kind != SPYI_TYPE_STRUCT) return a->scalar == b->scalar;
+    if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
+    for (uint32_t i = 0; i < a->field_count; ++i) {
+        const spyi_field *x = &a->fields[i], *y = &b->fields[i];
+        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0) return false;
+    }
+    return true;
+}
+
+static void spyi_type_free_parts(spyi_type *type) {
+    for (uint32_t i = 0; i < type->field_count; ++i) free((void *)(uintptr_t)type->fields[i].name);
+    free((void *)(uintptr_t)type->fields);
+    free((void *)(uintptr_t)type->name);
+    free((void *)(uintptr_t)type->display);
+}
+
+// The type in the table that equals `made`, whose strings and fields this takes.
+static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
+    uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
+    spyi_mutex_lock(&types->lock);
+    spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
+    spyi_type_node *node = *bucket;
+    while (node && (node->hash != hash || !spyi_type_same(&node->type, made))) node = node->next;
+    bool found = node != NULL;
+    if (!found) {
+        node = (spyi_type_node *)calloc(1, sizeof *node);
+        if (node) {
+            node->type = *made;
+            node->type.id = ++types->next_id;
+            node->hash = hash;
+            node->next = *bucket;
+            *bucket = node;
+        }
+    }
+    spyi_mutex_unlock(&types->lock);
+    if (found || !node) spyi_type_free_parts(made);
+    return node ? &node->type : types->void_type;
+}
+
+static spyi_type spyi_type_blank(spyi_type_kind kind) {
+    spyi_type t;
+    memset(&t, 0, sizeof t);
+    t.kind = kind;
+    t.rows = t.columns = 1;
+    return t;
+}
+
+// >>making types
+
+spyi_types *spyi_types_create(spyi_target target) {
+    spyi_types *types = (spyi_types *)calloc(1, sizeof *types);
+    if (!types) return NULL;
+    types->target = target;
+    spyi_mutex_init(&types->lock);
+    spyi_type none = spyi_type_blank(SPYI_TYPE_VOID);
+    none.name = spyi_strdup("void");
+    none.display = spyi_strdup("void");
+    none.host_align = none.device_align = 1;
+    none.same_layout = true;
+    types->void_type = spyi_type_intern(types, &none);
+    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; ++i) {
+        spyi_type t = spyi_type_blank(SPYI_TYPE_SCALAR);
+        t.scalar = (spy_dtype)i;
+        t.name = spyi_strdup(spy_dtype_name(t.scalar));
+        t.display = spyi_strdup(t.name);
+        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
+        t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
+        t.same_layout = t.host_size == t.device_size;
+        types->scalars[i] = spyi_type_intern(types, &t);
+    }
+    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    return types;
+}
+
+void spyi_types_destroy(spyi_types *types) {
+    if (!types) return;
+    for (int i = 0; i < SPYI_TYPE_BUCKETS; ++i) {
+        for (spyi_type_node *node = types->buckets[i], *next; node; node = next) {
+            next = node->next;
+            spyi_type_free_parts(&node->type);
+            free(node);
+        }
+    }
+    spyi_mutex_destroy(&types->lock);
+    free(types);
+}
+
+const spyi_type *spyi_type_void(spyi_types *types) {
+    return types->void_type;
+}
+
+const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar) {
+    return types->scalars[(unsigned)scalar < SPY_DTYPE_COUNT ? scalar : SPY_DTYPE_DEFAULT];
+}
+
+const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns) {
+    const spyi_type *one = spyi_type_scalar(types, scalar);
+    spyi_type t = spyi_type_blank(SPYI_TYPE_VECTOR);
+    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
+    t.scalar = one->scalar;
+    t.columns = columns;
+    t.element = one;
+    t.host_size = one->host_size * columns;
+    t.host_align = one->host_align;
+    spyi_type_device_vector(types, t.scalar, columns, &t.device_size, &t.device_align);
+    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns follow each other in both
+    spyi_text_add(&name, "vector<%s,%u>", one->name, columns);
+    spyi_text_add(&display, "%s%u", one->name, columns);
+    t.name = spyi_type_take(&name);
+    t.display = spyi_type_take(&display);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows, uint32_t columns) {
+    const spyi_type *row = spyi_type_vector(types, scalar, columns);
+    spyi_type t = spyi_type_blank(SPYI_TYPE_MATRIX);
+    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
+    t.scalar = row->scalar;
+    t.rows = rows;
+    t.columns = columns;
+    t.element = row;
+    t.host_size = row->host_size * rows;
+    t.host_align = row->host_align;
+    t.device_size = spyi_type_device_stride(row) * rows;
+    t.device_align = row->device_align;
+    t.same_layout = row->same_layout && t.host_size == t.device_size;
+    spyi_text_add(&name, "matrix<%s,%u,%u>", row->element->name, rows, columns);
+    spyi_text_add(&display, "%s%ux%u", row->element->name, rows, columns);
+    t.name = spyi_type_take(&name);
+    t.display = spyi_type_take(&display);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_ARRAY);
+    spyi_text text = { NULL, 0, 0 };
+    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element), host_stride = spyi_type_host_stride(element);
+    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0
+        && (host_stride == 0 || (uint64_t)count <= most / host_stride)
+        && (device_stride == 0 || (uint64_t)count <= most / device_stride);
+    if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
+    else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
+    if (!plain) { // unsized, empty, too large, or of something without a layout
+        const spyi_type *other = spyi_type_other(types, text.data);
+        spyi_text_free(&text);
+        return other;
+    }
+    t.name = spyi_type_take(&text);
+    const spyi_type *base = element;
+    while (base->kind == SPYI_TYPE_ARRAY) base = base->element;
+    spyi_text_add(&text, "%s[%lld]", base->display, (long long)count);
+    for (const spyi_type *e = element; e->kind == SPYI_TYPE_ARRAY; e = e->element)
+        spyi_text_add(&text, "[%lld]", (long long)e->count);
+    t.display = spyi_type_take(&text);
+    t.scalar = base->scalar;
+    t.element = element;
+    t.count = count;
+    t.host_size = host_stride * (size_t)count;
+    t.host_align = element->host_align;
+    t.device_size = device_stride * (size_t)count;
+    t.device_align = element->device_align;
+    t.same_layout = element->same_layout && host_stride == device_stride;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields, uint32_t count,
+                                  size_t device_size, size_t device_align) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
+    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
+    t.name = spyi_strdup(name);
+    // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
+    const char *from = name;
+    for (const char *p = name; *p && *p != '<'; ++p)
+        if (*p == '.') from = p + 1;
+    t.display = spyi_strdup(from);
+    t.fields = copy;
+    t.field_count = count;
+    t.host_align = 1;
+    t.device_size = device_size;
+    t.device_align = device_align ? device_align : 1;
+    t.same_layout = true;
+    for (uint32_t i = 0; i < count; ++i) {
+        const spyi_type *type = fields[i].type;
+        copy[i].name = spyi_strdup(fields[i].name);
+        copy[i].type = type;
+        copy[i].device_offset = fields[i].device_offset;
+        copy[i].host_offset = spyi_align(t.host_size, type->host_align);
+        t.host_size = copy[i].host_offset + type->host_size;
+        if (type->host_align > t.host_align) t.host_align = type->host_align;
+        if (!type->same_layout || copy[i].host_offset != copy[i].device_offset) t.same_layout = false;
+    }
+    t.host_size = spyi_align(t.host_size, t.host_align);
+    if (t.host_size != spyi_align(t.device_size, t.device_align)) t.same_layout = false;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar) {
+    spyi_type t = *spyi_type_scalar(types, scalar);
+    t.name = spyi_strdup(name);
+    t.display = spyi_strdup(name);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name && *name ? name : "?");
+    t.display = spyi_strdup(t.name);
+    t.host_align = t.device_align = 1;
+    return spyi_type_intern(types, &t);
+}
+
+size_t spyi_type_device_stride(const spyi_type *type) {
+    return spyi_align(type->device_size, type->device_align);
+}
+
+size_t spyi_type_host_stride(const spyi_type *type) {
+    return type->host_size; // C pads the end of a struct
+}
+
+// >>names of built-in types
+
+// Every name that Slang has for a scalar.
+static const struct {
+    const char *name;
+    spy_dtype scalar;
+} spyi_type_scalar_names[] = {
+    { "bool", SPY_BOOL },        { "int8_t", SPY_INT8 },      { "uint8_t", SPY_UINT8 },     { "int16_t", SPY_INT16 },
+    { "uint16_t", SPY_UINT16 },  { "int32_t", SPY_INT32 },    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },
+    { "uint64_t", SPY_UINT64 },  { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
+    { "int", SPY_INT32 },        { "uint", SPY_UINT32 },      { "half", SPY_FLOAT16 },      { "float", SPY_FLOAT32 },
+    { "double", SPY_FLOAT64 },
+};
+
+static void spyi_type_skip(const char **at) {
+    while (**at == ' ' || **at == '\t') ++*at;
+}
+
+static bool spyi_type_token(const char **at, char token) {
+    spyi_type_skip(at);
+    if (**at != token) return false;
+    ++*at;
+    spyi_type_skip(at);
+    return true;
+}
+
+static bool spyi_type_number(const char **at, int64_t *value) {
+    spyi_type_skip(at);
+    if (**at < '0' || **at > '9') return false;
+    int64_t v = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at) {
+        if (v > 0x7ffffffff) return false;
+        v = v * 10 + (**at - '0');
+    }
+    *value = v;
+    return true;
+}
+
+static bool spyi_type_parse_scalar(const char **at, spy_dtype *scalar) {
+    size_t best = 0;
+    for (size_t i = 0; i < sizeof spyi_type_scalar_names / sizeof spyi_type_scalar_names[0]; ++i) {
+        size_t n = strlen(spyi_type_scalar_names[i].name);
+        if (n > best && strncmp(*at, spyi_type_scalar_names[i].name, n) == 0) {
+            best = n;
+            *scalar = spyi_type_scalar_names[i].scalar;
+        }
+    }
+    *at += best;
+    return best > 0;
+}
+
+static bool spyi_type_word(const char **at, const char *word) { // `word` and then '<'
+    size_t n = strlen(word);
+    if (strncmp(*at, word, n) != 0) return false;
+    const char *after = *at + n;
+    if (!spyi_type_token(&after, '<')) return false;
+    *at = after;
+    return true;
+}
+
+// Sizes beyond 4 are not Slang's built-in vectors and matrices.
+static bool spyi_type_small(int64_t n) {
+    return n >= 1 && n <= 4;
+}
+
+static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, int depth) {
+    spy_dtype scalar = SPY_DTYPE_DEFAULT;
+    int64_t rows = 0, columns = 0;
+    const spyi_type *type = NULL;
+    if (depth > 16) return NULL;
+    spyi_type_skip(at);
+    if (spyi_type_word(at, "vector")) {
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns)
+            || !spyi_type_token(at, '>') || !spyi_type_small(columns))
+            return NULL;
+        type = spyi_type_vector(types, scalar, (uint32_t)columns);
+    } else if (spyi_type_word(at, "matrix")) {
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &rows)
+            || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')
+            || !spyi_type_small(rows) || !spyi_type_small(columns))
+            return NULL;
+        type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
+    } else if (spyi_type_word(at, "Array")) {
+        const spyi_type *element = spyi_type_parse_at(types, at, depth + 1);
+        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')) return NULL;
+        type = spyi_type_array(types, element, columns);
+    } else if (spyi_type_parse_scalar(at, &scalar)) {
+        type = spyi_type_scalar(types, scalar);
+        if (**at >= '0' && **at <= '9') {
+            if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
+            if (**at == 'x') {
+                ++*at;
+                rows = columns;
+                if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
+                type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
+            } else {
+                type = spyi_type_vector(types, scalar, (uint32_t)columns);
+            }
+        }
+        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z')) return NULL; // "float3_of_mine"
+    } else if (strncmp(*at, "void", 4) == 0) {
+        *at += 4;
+        spyi_type_skip(at);
+        return **at == '\0' ? types->void_type : NULL;
+    } else {
+        return NULL;
+    }
+    int64_t sizes[16];
+    int count = 0;
+    while (spyi_type_token(at, '[')) {
+        if (count == 16 || !spyi_type_number(at, &sizes[count++]) || !spyi_type_token(at, ']')) return NULL;
+    }
+    while (count > 0) type = spyi_type_array(types, type, sizes[--count]); // the last size is the innermost
+    return type;
+}
+
+const spyi_type *spyi_type_parse(spyi_types *types, const char *name) {
+    if (!name) return NULL;
+    const char *at = name;
+    const spyi_type *type = spyi_type_parse_at(types, &at, 0);
+    spyi_type_skip(&at);
+    return type && *at == '\0' && type->kind != SPYI_TYPE_OTHER ? type : NULL;
+}
+
+// >>copies between layouts
+
+static void spyi_type_copy(const spyi_type *type, char *to, const char *from, size_t count, bool to_device) {
+    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
+    size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
+    if (count == 0) return;
+    if (type->same_layout) {
+        // The device's last element may end before C's padding: nothing is written behind it.
+        memcpy(to, from, (count - 1) * host + (type->host_size < type->device_size ? type->host_size : type->device_size));
+        return;
+    }
+    for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
+        switch (type->kind) {
+        case SPYI_TYPE_SCALAR:
+            if (type->scalar == SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+                uint32_t wide = 0;
+                uint8_t narrow = 0;
+                if (to_device) {
+                    memcpy(&narrow, from, sizeof narrow);
+                    wide = narrow != 0;
+                    memcpy(to, &wide, sizeof wide);
+                } else {
+                    memcpy(&wide, from, sizeof wide);
+                    narrow = wide != 0;
+                    memcpy(to, &narrow, sizeof narrow);
+                }
+            } else {
+                memcpy(to, from, type->host_size);
+            }
+            break;
+        case SPYI_TYPE_VECTOR: spyi_type_copy(type->element, to, from, type->columns, to_device); break;
+        case SPYI_TYPE_MATRIX: spyi_type_copy(type->element, to, from, type->rows, to_device); break;
+        case SPYI_TYPE_ARRAY: spyi_type_copy(type->element, to, from, (size_t)type->count, to_device); break;
+        case SPYI_TYPE_STRUCT:
+            for (uint32_t f = 0; f < type->field_count; ++f) {
+                const spyi_field *field = &type->fields[f];
+                spyi_type_copy(field->type, to + (to_device ? field->device_offset : field->host_offset),
+                               from + (to_device ? field->host_offset : field->device_offset), 1, to_device);
+            }
+            break;
+        case SPYI_TYPE_VOID:
+        case SPYI_TYPE_OTHER: break;
+        }
+    }
+}
+
+void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count) {
+    spyi_type_copy(type, (char *)device, (const char *)host, count, true);
+}
+
+void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count) {
+    spyi_type_copy(type, (char *)host, (const char *)device, count, false);
+}
+
+// >>compiler/convert.c --------------------------------------------------------------------------------------
+
+// Scalars from one dtype to another, with the rules for what fits. Source: design.md, "Values and types".
+
+// >>half
+
+// Round to nearest even, straight from double: one rounding, also for subnormal halves.
+uint16_t spyi_float_to_half(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)((bits >> 48) & 0x8000u);
+    int exponent = (int)((bits >> 52) & 0x7ff) - 1023;
+    uint64_t mantissa = bits & 0xfffffffffffffull;
+    if (exponent == 1024) { // infinity; a NaN stays one
+        uint16_t payload = mantissa ? (uint16_t)(0x200u | (uint16_t)(mantissa >> 42)) : (uint16_t)0;
+        return (uint16_t)(sign | 0x7c00u | payload);
+    }
+    if (exponent > 15) return (uint16_t)(sign | 0x7c00u);
+    if (exponent < -25) return sign;
+    mantissa |= 0x10000000000000ull;
+    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by themselves.
+    int drop = exponent >= -14 ? 42 : 42 + (-14 - exponent);
+    uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), middle = 1ull << (drop - 1);
+    if (rest > middle || (rest == middle && (kept & 1))) ++kept;
+    uint32_t half = exponent >= -14 ? (uint32_t)kept + ((uint32_t)(exponent + 14) << 10) : (uint32_t)kept;
+    return (uint16_t)(sign | half);
+}
+
+double spyi_half_to_float(uint16_t half) {
+    uint64_t sign = (uint64_t)(half & 0x8000u) << 48, mantissa = half & 0x3ffu, bits;
+    int exponent = (half >> 10) & 31;
+    double value;
+    if (exponent == 31) {
+        bits = sign | 0x7ff0000000000000ull | mantissa << 42;
+    } else if (exponent == 0) {
+        value = (double)mantissa / 16777216.0; // 2^-24
+        memcpy(&bits, &value, sizeof bits);
+        bits |= sign;
+    } else {
+        bits = sign | (uint64_t)(exponent + 1008) << 52 | mantissa << 42;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// >>one scalar: read into the widest type of its kind, check, write
+
+typedef enum spyi_scalar_kind { SPYI_SCALAR_SIGNED, SPYI_SCALAR_UNSIGNED, SPYI_SCALAR_FLOAT } spyi_scalar_kind;
+
+typedef struct spyi_any_scalar {
+    spyi_scalar_kind kind;
+    int64_t i;
+    uint64_t u;
+    double f;
+} spyi_any_scalar;
+
+static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
+    spyi_any_scalar s = { SPYI_SCALAR_SIGNED, 0, 0, 0 };
+#define SPYI_READ(ctype, scalar_kind, member, wide)                                                           \
+    {                                                                                                         \
+        ctype v;                                                                                              \
+        memcpy(&v, from, sizeof v);                                                                           \
+        s.kind = scalar_kind;                                                                                 \
+        s.member = (wide)v;                                                                                   \
+    }                                                                                                         \
+    break
+    switch (type) {
+    case SPY_BOOL:
+        s.kind = SPYI_SCALAR_UNSIGNED;
+        s.u = *from != 0;
+        break;
+    case SPY_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
+    case SPY_FLOAT16: {
+        uint16_t half;
+        memcpy(&half, from, sizeof half);
+        s.kind = SPYI_SCALAR_FLOAT;
+        s.f = spyi_half_to_float(half);
+        break;
+    }
+    case SPY_FLOAT32:
+    case SPY_DTYPE_DEFAULT:
+    case SPY_DTYPE_COUNT:
+    default: SPYI_READ(float, SPYI_SCALAR_FLOAT, f, double);
+    }
+#undef SPYI_READ
+    return s;
+}
+
+static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
+    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
+    bool is_signed = type == SPY_INT8 || type == SPY_INT16 || type == SPY_INT32 || type == SPY_INT64;
+    *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
+    if (is_signed) *high >>= 1;
+    *low = is_signed ? -(int64_t)*high - 1 : 0;
+}
+
+static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
+    int64_t low;
+    uint64_t high;
+    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 || type == SPY_DTYPE_DEFAULT)
+        return true;
+    spyi_integer_range(type, &low, &high);
+    if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
+    if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
+    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence `<`.
+    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
+    return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
+}
+
+static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
+    // Two's complement makes one 64-bit pattern of all three kinds.
+    uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
+    if (type == SPY_FLOAT16) {
+        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
+        memcpy(to, &half, sizeof half);
+    } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
+        float v = s->kind == SPYI_SCALAR_FLOAT ? (float)s->f : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i : (float)s->u;
+        memcpy(to, &v, sizeof v);
+    } else if (type == SPY_FLOAT64) {
+        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        memcpy(to, &v, sizeof v);
+    } else if (type == SPY_BOOL) {
+        uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
+        memcpy(to, &v, sizeof v);
+    } else {
+        if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
+        switch (spyi_scalar_size(type)) {
+        case 1: {
+            uint8_t v = (uint8_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        case 2: {
+            uint16_t v = (uint16_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        case 4: {
+            uint32_t v = (uint32_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        default: memcpy(to, &bits, sizeof bits); break;
+        }
+    }
+}
+
+// >>the entry point
+
+bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
+    char *out = (char *)to;
+    const char *in = (const char *)from;
+    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
+    if (count == 0) return true;
+    if (to_type == from_type && to_type != SPY_BOOL) {
+        memcpy(out, in, count * to_size);
+        return true;
+    }
+    for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
+        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
+        if (!spyi_scalar_fits(&s, to_type)) return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
+        spyi_scalar_write(out + i * to_size, to_type, &s);
+    }
+    return true;
+}
+
+// >>compiler/diagnostics.c ----------------------------------------------------------------------------------
+
+// The compiler's diagnostics, made readable. With option 143 libslang writes one line each, tab-separated:
+// code, severity, file, line, column, end line, end column, message; a primary line is followed by its spans and notes.
+// Anything else (internal errors come as plain text) is passed on as it is.
+
+void spyi_sl_blob_free(spyi_sl_blob **blob) {
+    if (*blob) (*blob)->v->release(*blob);
+    *blob = NULL;
+}
+
+enum { SPYI_DIAGNOSTIC_FIELDS = 8 };
+
+typedef struct spyi_diagnostic_field {
+    const char *text;
+    size_t size;
+} spyi_diagnostic_field;
+
+static bool spyi_diagnostic_is(const spyi_diagnostic_field *f, const char *word) {
+    return f->size == strlen(word) && memcmp(f->text, word, f->size) == 0;
+}
+
+// Whether the line has all eight fields; the message may hold tabs.
+static bool spyi_diagnostic_split(const char *line, size_t size, spyi_diagnostic_field *fields) {
+    const char *end = line + size;
+    for (int i = 0; i < SPYI_DIAGNOSTIC_FIELDS; ++i) {
+        const char *tab = i + 1 < SPYI_DIAGNOSTIC_FIELDS ? (const char *)memchr(line, '\t', (size_t)(end - line)) : end;
+        if (!tab) return false;
+        fields[i].text = line;
+        fields[i].size = (size_t)(tab - line);
+        line = tab < end ? tab + 1 : end;
+    }
+    return fields[0].size > 0 && fields[0].text[0] == 'E';
+}
+
+static bool spyi_diagnostic_same_place(const spyi_diagnostic_field *a, const spyi_diagnostic_field *b) {
+    for (int i = 2; i <= 4; ++i)
+        if (a[i].size != b[i].size || memcmp(a[i].text, b[i].text, a[i].size) != 0) return false;
+    return true;
+}
+
+static void spyi_diagnostic_place(const spyi_diagnostic_field *f, const char *hidden, spyi_text *out) {
+    if (f[2].size == 0 || (hidden && spyi_diagnostic_is(&f[2], hidden))) return;
+    spyi_text_add(out, "%.*s:%.*s:%.*s: ", (int)f[2].size, f[2].text, (int)f[3].size, f[3].text, (int)f[4].size, f[4].text);
+}
+
+// Lines that only say that an earlier error ended the work.
+static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
+    static const char *const echo[] = { "import failed due to compilation error", "compilation ceased" };
+    for (size_t i = 0; i < sizeof echo / sizeof echo[0]; ++i)
+        if (spyi_diagnostic_is(&f[7], echo[i])) return true;
+    return false;
+}
+
+typedef struct spyi_diagnostic_state {
+    spyi_diagnostic_field primary[SPYI_DIAGNOSTIC_FIELDS];
+    spyi_diagnostic_field detail; // text of the first span at the primary's place
+    bool open;                    // the primary is not yet written
+    const char *hidden;
+    spyi_text *out;
+} spyi_diagnostic_state;
+
+// Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected identifier".
+static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
+    const spyi_diagnostic_field *f = state->primary;
+    spyi_diagnostic_field text = f[7], more = state->detail;
+    if (!state->open) return;
+    state->open = false;
+    if (more.size >= text.size && memcmp(more.text, text.text, text.size) == 0) { // "undefined identifier 'y'" says it all
+        text = more;
+        more.size = 0;
+    }
+    if (more.size && more.text[more.size - 1] == '.') more.size--;
+    if (!more.size && text.size && text.text[text.size - 1] == '.') text.size--;
+    spyi_diagnostic_place(f, state->hidden, state->out);
+    spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size, text.text,
+                  more.size ? ": " : "", (int)more.size, more.size ? more.text : "", (int)f[0].size, f[0].text);
+}
+
+void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out) {
+    if (!*blob) return;
+    const char *at = (const char *)(*blob)->v->getBufferPointer(*blob);
+    size_t left = at ? (*blob)->v->getBufferSize(*blob) : 0, begin = out->size;
+    spyi_diagnostic_field f[SPYI_DIAGNOSTIC_FIELDS];
+    spyi_diagnostic_state state;
+    bool dropped = false; // the last primary line was an echo: its spans go too
+    memset(&state, 0, sizeof state);
+    state.hidden = hidden;
+    state.out = out;
+    while (left > 0) {
+        const char *newline = (const char *)memchr(at, '\n', left);
+        size_t size = newline ? (size_t)(newline - at) : left;
+        const char *line = at;
+        at += newline ? size + 1 : size;
+        left -= newline ? size + 1 : size;
+        while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
+        if (size == 0) continue;
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // says the line before again
+        if (!spyi_diagnostic_split(line, size, f)) {
+            spyi_diagnostic_close(&state);
+            spyi_text_add_n(out, line, size);
+            spyi_text_add_n(out, "\n", 1);
+            continue;
+        }
+        bool span = spyi_diagnostic_is(&f[1], "span"), note = spyi_diagnostic_is(&f[1], "note");
+        if (span && (dropped || f[7].size == 0)) continue;
+        if (span && state.open && !state.detail.size && spyi_diagnostic_same_place(f, state.primary)) {
+            state.detail = f[7];
+            continue;
+        }
+        spyi_diagnostic_close(&state);
+        if (span || note) {
+            spyi_text_add(out, "  ");
+            spyi_diagnostic_place(f, hidden, out);
+            spyi_text_add(out, "note: %.*s\n", (int)f[7].size, f[7].text);
+            continue;
+        }
+        dropped = spyi_diagnostic_is_echo(f) && out->size > begin;
+        if (dropped) continue;
+        memcpy(state.primary, f, sizeof f);
+        state.detail.size = 0;
+        state.open = true;
+    }
+    spyi_diagnostic_close(&state);
+    if (out->size > begin && out->data[out->size - 1] == '\n') out->data[--out->size] = '\0';
+    spyi_sl_blob_free(blob);
+}
+
+// >>compiler/library.c --------------------------------------------------------------------------------------
+
+// Finding and opening libslang, and the process's one global session. Order of the search: design.md, "Finding the compiler".
+
+#if defined(_WIN32)
+#define SPYI_SL_FILE_NAMES { "slang-compiler.dll", "slang.dll" }
+#elif defined(__APPLE__)
+#define SPYI_SL_FILE_NAMES { "libslang-compiler.dylib", "libslang-compiler.0.2026.14.1.dylib", "libslang.dylib" }
+#else
+#define SPYI_SL_FILE_NAMES { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
+#endif
+
+// With the thread's last error, the only mutable global of the library: under the global lock.
+static spyi_sl_library spyi_sl_the_library;
+
+// Open `path` and fill the table. On failure one line about it goes to `tried`, and the table is as before.
+static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
+    void *handle = spyi_library_open(path);
+    if (!handle) {
+        spyi_text_add(tried, "  %s: %s\n", path, spyi_library_error());
+        return false;
+    }
+    spyi_sl_library found;
+    memset(&found, 0, sizeof found);
+    const char *missing = NULL;
+    void *symbol = NULL;
+#define SPYI_SL_LOAD(result, name, arguments)                                                                 \
+    symbol = spyi_library_symbol(handle, #name);                                                              \
+    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                  \
+    else if (!missing) missing = #name;
+    SPYI_SL_FUNCTIONS(SPYI_SL_LOAD)
+#undef SPYI_SL_LOAD
+    const char *version = found.spGetBuildTagString ? found.spGetBuildTagString() : NULL;
+    if (missing) {
+        if (version) spyi_text_add(tried, "  %s: is Slang %s, too old: it has no %s\n", path, version, missing);
+        else spyi_text_add(tried, "  %s: is a library, but not Slang's compiler: it has no %s\n", path, missing);
+        spyi_library_close(handle);
+        return false;
+    }
+    found.handle = handle;
+    found.path = spyi_strdup(path);
+    found.version = spyi_strdup(version ? version : "unknown");
+    free(library->path);
+    free(library->version);
+    *library = found;
+    return true;
+}
+
+static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text *tried) {
+    static const char *const names[] = SPYI_SL_FILE_NAMES;
+    size_t count = sizeof names / sizeof names[0];
+    // A path that somebody named is the one they get: no silent fallback.
+    if (path) {
+        spyi_text_add(tried, "  (the device's slang_library)\n");
+        return spyi_sl_open(path, library, tried);
+    }
+    const char *named = getenv("SLANGPY_SLANG_LIBRARY");
+    if (named && *named) {
+        spyi_text_add(tried, "  (environment variable SLANGPY_SLANG_LIBRARY)\n");
+        return spyi_sl_open(named, library, tried);
+    }
+    spyi_text folder = { NULL, 0, 0 }, file = { NULL, 0, 0 };
+    bool found = false;
+    spyi_own_folder(&folder);
+    for (size_t i = 0; i < count && !found && folder.size; ++i) {
+        spyi_text_clear(&file);
+        spyi_text_add(&file, "%s/%s", spyi_text_str(&folder), names[i]);
+        if (spyi_file_exists(spyi_text_str(&file))) found = spyi_sl_open(spyi_text_str(&file), library, tried);
+        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
+    }
+    for (size_t i = 0; i < count && !found; ++i) found = spyi_sl_open(names[i], library, tried);
+    spyi_text_free(&file);
+    spyi_text_free(&folder);
+    return found;
+}
+
+spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spyi_text *error) {
+    spyi_sl_library *library = &spyi_sl_the_library;
+    spy_status status = SPY_OK;
+    spyi_text tried = { NULL, 0, 0 };
+    spyi_global_lock();
+    if (library->users > 0 && path && strcmp(path, library->path) != 0) {
+        void *other = spyi_library_open(path); // a second name of the same file gives the same handle
+        if (other) spyi_library_close(other);
+        if (other != library->handle) {
+            spyi_text_add(error, "the Slang compiler %s cannot be used: this process already uses %s (Slang %s), and one process "
+                          "uses one; give all devices the same slang_library", path, library->path, library->version);
+            status = SPY_ERROR_NO_COMPILER;
+        }
+    }
+    const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
+    bool wanted = !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
+    if (status == SPY_OK && wanted && !spyi_sl_search(path, library, &tried)) {
+        spyi_text_add(error, "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
+                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler from that wheel; then set "
+                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path", spyi_text_str(&tried));
+        status = SPY_ERROR_NO_COMPILER;
+    }
+    if (status == SPY_OK && !library->global) {
+        spyi_sl_global_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.structureSize = (uint32_t)sizeof desc;
+        desc.minLanguageVersion = 2025;
+        if (library->slang_createGlobalSession2(&desc, &library->global) < 0 || !library->global) {
+            library->global = NULL;
+            spyi_text_add(error, "%s (Slang %s) cannot make a session", library->path, library->version);
+            status = SPY_ERROR_NO_COMPILER;
+        }
+    }
+    if (status == SPY_OK) {
+        library->users++;
+        *result = library;
+    }
+    spyi_global_unlock();
+    spyi_text_free(&tried);
+    return status;
+}
+
+void spyi_sl_release(void) {
+    spyi_sl_library *library = &spyi_sl_the_library;
+    spyi_global_lock();
+    if (library->users > 0 && --library->users == 0) {
+        library->global->v->release(library->global);
+        library->global = NULL;
+        // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new device.
+    }
+    spyi_global_unlock();
+}
+
+// >>compiler/session.c --------------------------------------------------------------------------------------
+
+// Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all of it in
+// serialized form, and replacing the session by a fresh one before it grows (libslang never frees a module).
+
+// >>small helpers
+
+static char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
+    char **copy = (char **)calloc(count ? count : 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; ++i) copy[i] = spyi_strdup(strings[i] ? strings[i] : "");
+    return copy;
+}
+
+static void spyi_sl_free_strings(char **strings, size_t count) {
+    for (size_t i = 0; strings && i < count; ++i) free(strings[i]);
+    free(strings);
+}
+
+// The folder of a path, without its last slash; "." when it has none.
+static void spyi_sl_folder(const char *path, spyi_text *out) {
+    const char *end = NULL;
+    for (const char *p = path; *p; ++p)
+        if (*p == '/' || *p == '\\') end = p;
+    if (!end) spyi_text_add(out, ".");
+    else if (end == path) spyi_text_add(out, "/");
+    else spyi_text_add_n(out, path, (size_t)(end - path));
+}
+
+// A name that `import` accepts: "my-shader.v2" becomes my_shader_v2.
+static char *spyi_sl_module_name(const char *name, const char *path) {
+    spyi_text text = { NULL, 0, 0 };
+    if (!name && path) {
+        name = path;
+        for (const char *p = path; *p; ++p)
+            if (*p == '/' || *p == '\\') name = p + 1;
+        const char *dot = strrchr(name, '.');
+        spyi_text_add_n(&text, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    } else {
+        spyi_text_add(&text, "%s", name && *name ? name : "module");
+    }
+    if (!text.size || (text.data[0] >= '0' && text.data[0] <= '9')) {
+        spyi_text with = { NULL, 0, 0 };
+        spyi_text_add(&with, "_%s", spyi_text_str(&text));
+        spyi_text_free(&text);
+        text = with;
+    }
+    for (char *p = text.data; *p; ++p) {
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        if (!word) *p = '_';
+    }
+    char *result = spyi_strdup(text.data);
+    spyi_text_free(&text);
+    return result;
+}
+
+// >>files that Slang asks for: the disk's, and the embedded modules in a folder of their own
+
+#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
+
+static const spyi_sl_uuid spyi_sl_uuid_unknown = { 0x00000000, 0x0000, 0x0000, { 0xc0, 0, 0, 0, 0, 0, 0, 0x46 } };
+static const spyi_sl_uuid spyi_sl_uuid_castable = { 0x87ede0e1, 0x4852, 0x44b0, { 0x8b, 0xf2, 0xcb, 0x31, 0x87, 0x4d, 0xe2, 0x39 } };
+static const spyi_sl_uuid spyi_sl_uuid_files = { 0x003a09fc, 0x3a4d, 0x4ba0, { 0xad, 0x60, 0x1f, 0xd8, 0x63, 0xa9, 0x15, 0xab } };
+
+static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
+    bool ours = memcmp(uuid, &spyi_sl_uuid_unknown, sizeof *uuid) == 0
+        || memcmp(uuid, &spyi_sl_uuid_castable, sizeof *uuid) == 0 || memcmp(uuid, &spyi_sl_uuid_files, sizeof *uuid) == 0;
+    return ours ? self : NULL;
+}
+
+static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
+    *out = spyi_sl_files_cast(self, uuid);
+    return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
+}
+
+// The object is a part of its compiler, which outlives every session: nothing to count.
+static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
+    (void)self;
+    return 1;
+}
+
+static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
+    const spyi_compiler *compiler = ((const spyi_sl_source_files *)self)->compiler;
+    spyi_text text = { NULL, 0, 0 };
+    const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
+    bool found = false;
+    *out = NULL;
+    if (embedded) {
+        embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
+        for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            size_t n = strlen(compiler->embedded[i].name);
+            found = strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
+                spyi_text_add(&text, "%s\n", *line);
+        }
+    } else {
+        found = spyi_file_read(path, &text);
+    }
+    if (found) {
+        if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
+        *out = compiler->library->slang_createBlob(text.data, text.size);
+    }
+    spyi_text_free(&text);
+    return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+}
+
+static const spyi_sl_files_table spyi_sl_files_functions = {
+    spyi_sl_files_query, spyi_sl_files_count, spyi_sl_files_count, spyi_sl_files_cast, spyi_sl_files_load,
+};
+
+// >>sessions
+
+static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
+    spyi_sl_option o;
+    memset(&o, 0, sizeof o);
+    o.name = name;
+    o.value.int0 = value;
+    return o;
+}
+
+static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
+    spyi_compiler *c = unit->compiler;
+    spyi_sl_global *global = c->library->global;
+    spyi_sl_session *session = NULL;
+    spyi_sl_option options[8];
+    uint32_t option_count = 0;
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
+    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+    // (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+    if (c->target == SPYI_TARGET_SPIRV) options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+
+    spyi_sl_target_desc target;
+    memset(&target, 0, sizeof target);
+    target.structureSize = sizeof target;
+    target.format = c->target == SPYI_TARGET_SPIRV ? SPYI_SL_TARGET_SPIRV : SPYI_SL_TARGET_CUDA_SOURCE;
+    target.profile = c->target == SPYI_TARGET_SPIRV ? global->v->findProfile(global, "spirv_1_5") : 0;
+    target.flags = SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY;
+    target.lineDirectiveMode = SPYI_SL_LINE_DIRECTIVES_NONE;
+    target.forceGLSLScalarBufferLayout = true;
+    target.compilerOptionEntries = options;
+    target.compilerOptionEntryCount = option_count;
+
+    size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
+    const char **paths = (const char **)calloc(most, sizeof *paths);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 1, sizeof *macros);
+    spyi_text folder = { NULL, 0, 0 };
+    if (paths && macros) {
+        spyi_sl_folder(unit->path, &folder);
+        paths[path_count++] = spyi_text_str(&folder);
+        for (size_t i = 0; i < unit->include_path_count; ++i) paths[path_count++] = unit->include_paths[i];
+        for (size_t i = 0; i < c->include_path_count; ++i) paths[path_count++] = c->include_paths[i];
+        if (c->embedded_count) paths[path_count++] = SPYI_SL_EMBEDDED_FOLDER;
+        for (size_t i = 0; i < unit->define_count; ++i) {
+            macros[i].name = unit->defines[i].name;
+            macros[i].value = unit->defines[i].value;
+        }
+        spyi_sl_session_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.structureSize = sizeof desc;
+        desc.targets = &target;
+        desc.targetCount = 1;
+        desc.defaultMatrixLayoutMode = SPYI_SL_MATRIX_ROW_MAJOR;
+        desc.searchPaths = paths;
+        desc.searchPathCount = (spyi_sl_int)path_count;
+        desc.preprocessorMacros = macros;
+        desc.preprocessorMacroCount = (spyi_sl_int)unit->define_count;
+        desc.fileSystem = &c->files.object;
+        desc.compilerOptionEntries = options;
+        desc.compilerOptionEntryCount = option_count;
+        desc.skipSPIRVValidation = true;
+        if (global->v->createSession(global, &desc, &session) < 0) session = NULL;
+    }
+    spyi_text_free(&folder);
+    free(paths);
+    free(macros);
+    return session;
+}
+
+static void spyi_sl_live_close(spyi_sl_live *live) {
+    if (!live) return;
+    if (live->session) live->session->v->release(live->session); // its modules go with it
+    free(live->links);
+    free(live->by_id);
+    free(live->known);
+    free(live);
+}
+
+static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module) {
+    spyi_sl_int count = session->v->getLoadedModuleCount(session);
+    for (spyi_sl_int i = 0; i < count; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, i);
+        const char *loaded = m ? m->v->getName(m) : NULL;
+        if (loaded && strcmp(loaded, name) == 0) {
+            *module = m;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Load what is not there yet out of `stored`; the module of the last one, or NULL.
+static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session, const spyi_sl_stored *stored,
+                                           size_t count) {
+    spyi_sl_module *module = NULL;
+    for (size_t i = 0; i < count; ++i) {
+        if (spyi_sl_is_loaded(session, stored[i].name, &module)) continue;
+        spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
+        module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob, &diagnostics) : NULL;
+        spyi_sl_blob_free(&diagnostics);
+        spyi_sl_blob_free(&blob);
+        if (!module) return NULL;
+    }
+    return module;
+}
+
+static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        free(stored[i].name);
+        free(stored[i].path);
+        free(stored[i].data);
+    }
+    free(stored);
+}
+
+// Keep every module of the session, in the order they were loaded (imports come before their importers).
+static bool spyi_sl_store(spyi_unit *unit, spyi_sl_session *session) {
+    spyi_sl_int count = session->v->getLoadedModuleCount(session);
+    spyi_sl_stored *stored = (spyi_sl_stored *)calloc((size_t)count + 1, sizeof *stored);
+    size_t kept = 0;
+    bool good = stored != NULL;
+    for (spyi_sl_int i = 0; i < count && good; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, i);
+        spyi_sl_blob *blob = NULL;
+        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
+            good = false;
+        } else {
+            size_t size = blob->v->getBufferSize(blob);
+            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
+            spyi_sl_stored *s = &stored[kept++];
+            s->name = spyi_strdup(name ? name : "");
+            s->path = spyi_strdup(path ? path : "");
+            s->data = malloc(size ? size : 1);
+            s->size = size;
+            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
+            else good = false;
+        }
+        spyi_sl_blob_free(&blob);
+    }
+    if (!good) {
+        spyi_sl_stored_free(stored, kept);
+        return false;
+    }
+    unit->stored = stored;
+    unit->stored_count = kept;
+    return true;
+}
+
+// A session with the unit's modules: from `text`, or from what is stored when text is NULL.
+static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_text *messages) {
+    spyi_compiler *c = unit->compiler;
+    spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
+    spyi_sl_blob *diagnostics = NULL;
+    if (!live) return NULL;
+    live->session = spyi_sl_open_session(unit);
+    live->links = (spyi_sl_component **)calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
+    if (!live->session || !live->links) {
+        spyi_text_add(messages, "the Slang compiler cannot make a session");
+        spyi_sl_live_close(live);
+        return NULL;
+    }
+    // Linked modules come first, unless they import this very module.
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1) {
+            if (text) live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name, unit->path, text,
+                                                                                  &diagnostics);
+            else live->module = spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count);
+            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            if (!live->module) break;
+        }
+        for (size_t i = 0; i < unit->link_count; ++i) {
+            const spyi_unit *link = unit->links[i];
+            bool imports_us = false;
+            for (size_t k = 0; k + 1 < link->stored_count; ++k)
+                if (strcmp(link->stored[k].name, unit->name) == 0) imports_us = true;
+            if (imports_us != (pass == 1)) continue;
+            live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored, link->stored_count);
+            if (!live->links[i]) {
+                spyi_text_add(messages, "module '%s' cannot be linked to '%s'", link->name, unit->name);
+                spyi_sl_live_close(live);
+                return NULL;
+            }
+        }
+    }
+    live->link_count = (uint32_t)unit->link_count;
+    if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    if (!live->layout) {
+        if (live->module) spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
+        spyi_sl_live_close(live);
+        return NULL;
+    }
+    return live;
+}
+
+// What a session may keep before it is replaced; see spyi_sl_live_of.
+enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
+
+spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
+    if (unit->live->kept_kib > SPYI_SL_MOST_KEPT_KIB) {
+        spyi_text ignored = { NULL, 0, 0 };
+        spyi_sl_live *fresh = spyi_sl_live_open(unit, NULL, &ignored);
+        if (fresh) { // if not, the old one still works, and grows
+            spyi_sl_live_close(unit->live);
+            unit->live = fresh;
+        } else {
+            unit->live->kept_kib = 0;
+        }
+        spyi_text_free(&ignored);
+    }
+    unit->live->kept_kib += kib;
+    return unit->live;
+}
+
+// >>compilers
+
+spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
+    spyi_compiler *c = (spyi_compiler *)calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->ctx = ctx;
+    c->types = types;
+    c->target = desc->target;
+    c->library_path = spyi_strdup(desc->library_path);
+    c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
+    c->include_path_count = c->include_paths ? desc->include_path_count : 0;
+    c->embedded = desc->embedded;
+    c->embedded_count = desc->embedded_count;
+    c->files.object.v = &spyi_sl_files_functions;
+    c->files.compiler = c;
+    return c;
+}
+
+void spyi_compiler_destroy(spyi_compiler *compiler) {
+    if (!compiler) return;
+    if (compiler->library) spyi_sl_release();
+    spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    free(compiler->library_path);
+    free(compiler);
+}
+
+uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
+    return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
+    if (c->library) return SPY_OK;
+    const spyi_sl_library *library = NULL;
+    spyi_step(c->ctx, "load compiler", false);
+    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
+    if (status == SPY_OK) {
+        c->library = library;
+        spyi_atomic_add(&c->loads, 1);
+        spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    }
+    spyi_step(c->ctx, "load compiler", true);
+    return status;
+}
+
+// >>units
+
+static void spyi_unit_free(spyi_unit *unit) {
+    for (size_t i = 0; i < unit->link_count; ++i) spyi_unit_release(unit->links[i]);
+    free(unit->links);
+    for (size_t i = 0; i < unit->define_count; ++i) {
+        free((void *)(uintptr_t)unit->defines[i].name);
+        free((void *)(uintptr_t)unit->defines[i].value);
+    }
+    free(unit->defines);
+    spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
+    spyi_sl_stored_free(unit->stored, unit->stored_count);
+    free(unit->name);
+    free(unit->path);
+    free(unit);
+}
+
+static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *desc) {
+    spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
+    if (!unit) return NULL;
+    unit->compiler = compiler;
+    spyi_atomic_store(&unit->references, 1);
+    unit->name = spyi_sl_module_name(desc->name, desc->path);
+    spyi_text path = { NULL, 0, 0 };
+    if (desc->path) spyi_text_add(&path, "%s", desc->path);
+    else spyi_text_add(&path, "%s.slang", unit->name);
+    unit->path = spyi_strdup(spyi_text_str(&path));
+    spyi_text_free(&path);
+    unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
+    unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
+    unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
+    for (size_t i = 0; unit->defines && i < desc->define_count; ++i) {
+        unit->defines[i].name = spyi_strdup(desc->defines[i].name ? desc->defines[i].name : "");
+        unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
+        unit->define_count = i + 1;
+    }
+    unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
+    for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
+        unit->links[i] = desc->link[i];
+        spyi_atomic_add(&unit->links[i]->references, 1);
+        unit->link_count = i + 1;
+    }
+    return unit;
+}
+
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result, spyi_text *error) {
+    spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    *result = NULL;
+    if (desc->source) {
+        spyi_text_add_n(&text, desc->source, desc->source_size ? desc->source_size : strlen(desc->source));
+    } else if (!desc->path) {
+        spyi_text_add(error, "a module needs a path or a source");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    } else if (!spyi_file_read(desc->path, &text)) {
+        spyi_text_add(error, "%s: the file cannot be read", desc->path);
+        spyi_text_free(&text);
+        return SPY_ERROR_IO;
+    }
+    if (text.size && memchr(text.data, '\0', text.size)) {
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", desc->path ? desc->path : "the source");
+        spyi_text_free(&text);
+        return SPY_ERROR_COMPILE;
+    }
+    spy_status status = spyi_compiler_ready(compiler, error);
+    spyi_unit *unit = status == SPY_OK ? spyi_unit_make(compiler, desc) : NULL;
+    if (unit) {
+        spyi_text_add(&step, "load module %s", unit->name);
+        spyi_step(compiler->ctx, spyi_text_str(&step), false);
+        spyi_global_lock();
+        unit->live = spyi_sl_live_open(unit, spyi_text_str(&text), &messages);
+        if (!unit->live) {
+            status = SPY_ERROR_COMPILE;
+            spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
+        } else if (!spyi_sl_store(unit, unit->live->session)) {
+            status = SPY_ERROR_INTERNAL;
+            spyi_text_add(error, "module '%s' cannot be serialized", unit->name);
+        }
+        spyi_global_unlock();
+        spyi_step(compiler->ctx, spyi_text_str(&step), true);
+        if (status == SPY_OK && messages.size)
+            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name, spyi_text_str(&messages));
+        if (status == SPY_OK) *result = unit;
+        else spyi_unit_release(unit);
+    } else if (status == SPY_OK) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_text_free(&text);
+    spyi_text_free(&messages);
+    spyi_text_free(&step);
+    return status;
+}
+
+void spyi_unit_release(spyi_unit *unit) {
+    if (!unit || spyi_atomic_add(&unit->references, -1) > 0) return;
+    spyi_global_lock();
+    spyi_sl_live_close(unit->live);
+    spyi_global_unlock();
+    spyi_unit_free(unit);
+}
+
+const char *spyi_unit_name(const spyi_unit *unit) {
+    return unit->name;
+}
+
+// >>compiler/reflect.c --------------------------------------------------------------------------------------
+
+// Slang's reflection in our terms: names made safe, Slang types to ours and back, functions to signatures.
+
+// >>names
+
+static bool spyi_sl_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also takes the
+// first of two words and drops the rest. Source: slang-abi/README.md, section 6.
+bool spyi_sl_name_is_safe(const char *name) {
+    int depth = 0;
+    char before = '\0'; // last character that was no space
+    bool space = false;
+    if (!name || !((spyi_sl_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
+    if (strlen(name) > 1000) return false;
+    for (const char *p = name; *p; ++p) {
+        char c = *p;
+        if (c == ' ') {
+            space = true;
+            continue;
+        }
+        if (spyi_sl_is_word(c)) {
+            if (space && (spyi_sl_is_word(before) || before == '>')) return false; // "float3 float"
+            if ((before == '.' || before == ':') && c >= '0' && c <= '9') return false;
+            if (before == '>' || before == ']') return false;
+        } else if (c == '<') {
+            if (!spyi_sl_is_word(before) || ++depth > 8) return false;
+        } else if (c == '>') {
+            if (depth-- == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+        } else if (c == ',') {
+            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+        } else if (c == '.') {
+            if (!spyi_sl_is_word(before) && before != '>') return false;
+        } else if (c == ':') {
+            if (p[1] != ':' || (!spyi_sl_is_word(before) && before != '>')) return false;
+            ++p;
+        } else if (c == '-') { // a negative value: Foo<-3>
+            if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
+        } else if (c == '[') { // sizes only, and only inside <>: outside they are taken off before
+            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            const char *q = p + 1;
+            while (*q >= '0' && *q <= '9') ++q;
+            if (q == p + 1 || *q != ']') return false;
+            p = q;
+            c = ']';
+        } else {
+            return false;
+        }
+        before = c;
+        space = false;
+    }
+    return depth == 0 && before != '.' && before != ':';
+}
+
+// The last part of a qualified name: after "::" or "." outside <>.
+static const char *spyi_sl_last_part(const char *name, size_t *prefix) {
+    const char *last = name;
+    int depth = 0;
+    *prefix = 0;
+    for (const char *p = name; *p; ++p) {
+        if (*p == '<') ++depth;
+        else if (*p == '>') --depth;
+        else if (depth == 0 && (*p == '.' || *p == ':')) {
+            *prefix = (size_t)(p - name);
+            if (*p == ':' && p[1] == ':') ++p;
+            last = p + 1;
+        }
+    }
+    return last;
+}
+
+void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out) {
+    spyi_sl_blob *blob = NULL;
+    if (slang && SPYI_SL_FUNCTION(unit, spReflectionType_GetFullName)(slang, &blob) >= 0 && blob) {
+        const char *s = (const char *)blob->v->getBufferPointer(blob);
+        size_t size = s ? blob->v->getBufferSize(blob) : 0;
+        while (size > 0 && s[size - 1] == '\0') --size;
+        if (size) spyi_text_add_n(out, s, size);
+    }
+    spyi_sl_blob_free(&blob);
+}
+
+// >>types
+
+spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    if (!spyi_sl_name_is_safe(name)) return NULL;
+    spyi_sl_type *type = SPYI_SL_FUNCTION(unit, spReflection_FindTypeByName)(live->layout, name);
+    live->kept_kib += 1;
+    if (!type) return NULL;
+    spyi_text full = { NULL, 0, 0 };
+    spyi_sl_full_name(unit, type, &full);
+    bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>"); // "Foo<float>" for Foo<let N:int>
+    spyi_text_free(&full);
+    return good ? type : NULL;
+}
+
+spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live, const spyi_type *type) {
+    if (!type || type->kind == SPYI_TYPE_VOID) return NULL;
+    if (type->id >= live->by_id_count) {
+        uint32_t count = (type->id + 64) * 2;
+        spyi_sl_type **grown = (spyi_sl_type **)realloc((void *)live->by_id, count * sizeof *grown);
+        if (!grown) return NULL;
+        memset((void *)(grown + live->by_id_count), 0, (count - live->by_id_count) * sizeof *grown);
+        live->by_id = grown;
+        live->by_id_count = count;
+    }
+    if (!live->by_id[type->id]) live->by_id[type->id] = spyi_sl_type_named(unit, live, type->name);
+    return live->by_id[type->id];
+}
+
+static spyi_sl_known *spyi_sl_known_slot(spyi_sl_live *live, const spyi_sl_type *slang) {
+    size_t i = (size_t)(((uintptr_t)slang >> 4) * 0x9e3779b97f4a7c15ull >> 20) & (live->known_capacity - 1);
+    while (live->known[i].slang && live->known[i].slang != slang) i = (i + 1) & (live->known_capacity - 1);
+    return &live->known[i];
+}
+
+static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spyi_type *type) {
+    if (live->known_count * 2 >= live->known_capacity) {
+        spyi_sl_known *old = live->known;
+        uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
+        spyi_sl_known *grown = (spyi_sl_known *)calloc(capacity, sizeof *grown);
+        if (!grown) return; // only a cache
+        live->known = grown;
+        live->known_capacity = capacity;
+        for (uint32_t i = 0; i < old_capacity; ++i)
+            if (old[i].slang) *spyi_sl_known_slot(live, old[i].slang) = old[i];
+        free(old);
+    }
+    spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
+    if (!slot->slang) live->known_count++;
+    slot->slang = slang;
+    slot->type = type;
+}
+
+static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
+    switch (slang) {
+    case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
+    case SPYI_SL_SCALAR_INT8: return SPY_INT8;
+    case SPYI_SL_SCALAR_UINT8: return SPY_UINT8;
+    case SPYI_SL_SCALAR_INT16: return SPY_INT16;
+    case SPYI_SL_SCALAR_UINT16: return SPY_UINT16;
+    case SPYI_SL_SCALAR_INT32: return SPY_INT32;
+    case SPYI_SL_SCALAR_UINT32: return SPY_UINT32;
+    case SPYI_SL_SCALAR_INT64: return SPY_INT64;
+    case SPYI_SL_SCALAR_UINT64: return SPY_UINT64;
+    case SPYI_SL_SCALAR_FLOAT16: return SPY_FLOAT16;
+    case SPYI_SL_SCALAR_FLOAT32: return SPY_FLOAT32;
+    case SPYI_SL_SCALAR_FLOAT64: return SPY_FLOAT64;
+    default: return SPY_DTYPE_DEFAULT;
+    }
+}
+
+static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, const char *name) {
+    spyi_types *types = unit->compiler->types;
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    const spyi_type *type = NULL;
+    spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout) return spyi_type_other(types, name);
+    unsigned category = SPYI_SL_CATEGORY_UNIFORM, count = lib->spReflectionType_GetFieldCount(slang);
+    size_t size = lib->spReflectionTypeLayout_GetSize(layout, category);
+    // Tuple and its like have a layout with fields that the type does not list.
+    if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
+        return spyi_type_other(types, name);
+    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    bool plain = fields != NULL;
+    size_t end = 0;
+    for (unsigned i = 0; i < count && plain; ++i) {
+        spyi_sl_variable *variable = lib->spReflectionType_GetFieldByIndex(slang, i);
+        spyi_sl_variable_layout *place = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        fields[i].name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+        plain = place && fields[i].name;
+        if (!plain) break;
+        fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
+        fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
+        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID
+            && fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
+        end = fields[i].device_offset + fields[i].type->device_size;
+    }
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
+    if (plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
+        type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
+    free(fields);
+    return type ? type : spyi_type_other(types, name);
+}
+
+// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12 prints a size
+// that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]", "float[]"), where libslang's own
+// function throws.
+static int64_t spyi_sl_printed_count(const char *name) {
+    const char *bracket = strrchr(name, '['), *digits;
+    if (!bracket) return 0;
+    digits = bracket + 1;
+    if (strncmp(digits, "int(", 4) == 0) digits += 4;
+    else if (strncmp(digits, "uint(", 5) == 0) digits += 5;
+    char *end = NULL;
+    long long count = strtoll(digits, &end, 10);
+    bool whole = end != digits && (*end == ']' || *end == ')' || *end == 'U' || *end == 'u');
+    return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
+}
+
+const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open) {
+    spyi_types *types = unit->compiler->types;
+    const spyi_sl_library *lib = unit->compiler->library;
+    const spyi_type *type = NULL;
+    if (!slang) return spyi_type_other(types, "?");
+    if (live->known_count) {
+        const spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
+        if (slot->slang) return slot->type;
+    }
+    spyi_text text = { NULL, 0, 0 };
+    spyi_sl_full_name(unit, slang, &text);
+    const char *name = spyi_text_str(&text);
+    unsigned kind = lib->spReflectionType_GetKind(slang);
+    // With open generics about, a type is known to be concrete when its name leads back to it.
+    if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY && spyi_sl_type_named(unit, live, name) != slang)
+        kind = 0;
+    unsigned slang_scalar = 0;
+    if (kind == SPYI_SL_KIND_SCALAR || kind == SPYI_SL_KIND_VECTOR || kind == SPYI_SL_KIND_MATRIX)
+        slang_scalar = lib->spReflectionType_GetScalarType(slang);
+    spy_dtype scalar = spyi_sl_scalar(slang_scalar);
+    switch (kind) {
+    case SPYI_SL_KIND_SCALAR:
+        if (slang_scalar == SPYI_SL_SCALAR_VOID) type = spyi_type_void(types);
+        else if (scalar != SPY_DTYPE_DEFAULT) type = spyi_type_scalar(types, scalar);
+        break;
+    case SPYI_SL_KIND_VECTOR: {
+        size_t columns = lib->spReflectionType_GetElementCount(slang);
+        if (scalar != SPY_DTYPE_DEFAULT && columns >= 1 && columns <= 4) type = spyi_type_vector(types, scalar, (uint32_t)columns);
+        break;
+    }
+    case SPYI_SL_KIND_MATRIX: {
+        unsigned rows = lib->spReflectionType_GetRowCount(slang), columns = lib->spReflectionType_GetColumnCount(slang);
+        if (scalar != SPY_DTYPE_DEFAULT && rows >= 1 && rows <= 4 && columns >= 1 && columns <= 4)
+            type = spyi_type_matrix(types, scalar, rows, columns);
+        break;
+    }
+    case SPYI_SL_KIND_ARRAY: {
+        const spyi_type *element = spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        int64_t count = spyi_sl_printed_count(name);
+        if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
+        break;
+    }
+    case SPYI_SL_KIND_ENUM: {
+        spyi_sl_type *tag = lib->spReflectionType_GetElementType(slang);
+        scalar = tag ? spyi_sl_scalar(lib->spReflectionType_GetScalarType(tag)) : SPY_DTYPE_DEFAULT;
+        if (scalar != SPY_DTYPE_DEFAULT) type = spyi_type_enum(types, name, scalar);
+        break;
+    }
+    case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
+    default: break;
+    }
+    if (!type) type = spyi_type_other(types, name);
+    spyi_text_free(&text);
+    spyi_sl_known_add(live, slang, type);
+    return type;
+}
+
+const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
+    const spyi_type *type = spyi_type_parse(unit->compiler->types, name);
+    if (type || !name) return type;
+    // "Foo<3>[4][2]" in C's order: sizes are taken off here, because Slang reads them the other way round.
+    int64_t sizes[8];
+    int count = 0;
+    spyi_text base = { NULL, 0, 0 };
+    spyi_text_add(&base, "%s", name);
+    while (count < 8 && base.size > 2 && base.data[base.size - 1] == ']') {
+        char *bracket = strrchr(base.data, '['), *end = NULL;
+        if (!bracket || bracket[1] < '0' || bracket[1] > '9') break;
+        sizes[count++] = (int64_t)strtoll(bracket + 1, &end, 10);
+        if (*end != ']' || sizes[count - 1] < 1) {
+            base.size = 0;
+            break;
+        }
+        *bracket = '\0';
+        base.size = (size_t)(bracket - base.data);
+    }
+    if (base.size) {
+        spyi_global_lock();
+        spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+        spyi_sl_type *slang = spyi_sl_type_named(unit, live, base.data);
+        if (slang) type = spyi_sl_to_type(unit, live, slang, false);
+        spyi_global_unlock();
+    }
+    for (int i = 0; i < count && type; ++i) type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
+    spyi_text_free(&base);
+    return type;
+}
+
+// >>functions
+
+uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
+    if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return 1;
+    return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(function);
+}
+
+// Slang lists overloads last declared first; people count the other way.
+spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index) {
+    uint32_t count = spyi_sl_overload_count(unit, function);
+    if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return function;
+    return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
+}
+
+static bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    size_t prefix = 0;
+    spyi_sl_last_part(name, &prefix);
+    if (!prefix) return false;
+    spyi_text owner = { NULL, 0, 0 };
+    spyi_text_add_n(&owner, name, prefix);
+    bool method = spyi_sl_type_named(unit, live, spyi_text_str(&owner)) != NULL;
+    spyi_text_free(&owner);
+    return method;
+}
+
+spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    if (!spyi_sl_name_is_safe(name)) return NULL;
+    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+    live->kept_kib += 1;
+    if (!f) return NULL;
+    bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
+    if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
+    // A property is found as a function that is none.
+    if (!set && !SPYI_SL_FUNCTION(unit, spReflectionFunction_GetResultType)(f)) return NULL;
+    return f;
+}
+
+static void spyi_sl_add_type(const spyi_type *type, spyi_text *out) {
+    spyi_text_add(out, "%s", type->display);
+}
+
+void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
+                          bool specialised, spyi_signature *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    size_t prefix = 0;
+    const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
+    memset(out, 0, sizeof *out);
+    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open only if it
+    // has parameters of its own.
+    spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
+    const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
+    bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
+    out->generic = !specialised && generic && (!strchr(name, '<') || (owns && !strchr(last, '<')));
+    out->differentiable = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
+    out->result = spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
+    unsigned count = lib->spReflectionFunction_GetParameterCount(function);
+    out->params = (spyi_param *)calloc(count + 1, sizeof *out->params);
+    spyi_text text = { NULL, 0, 0 };
+    spyi_sl_add_type(out->result, &text);
+    spyi_text_add(&text, " %.*s(", (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
+                                                                          : (ptrdiff_t)strlen(name)), name);
+    for (unsigned i = 0; i < count && out->params; ++i) {
+        spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
+        spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
+        const char *param_name = v ? lib->spReflectionVariable_GetName(v) : NULL;
+        spyi_param *p = &out->params[out->param_count];
+        if (!v) continue;
+        p->type = spyi_sl_to_type(unit, live, type, out->generic);
+        // An empty pack is listed as one parameter of a type without a name: it takes no argument.
+        if (p->type->kind == SPYI_TYPE_OTHER && strcmp(p->type->name, "?") == 0 && specialised) continue;
+        p->name = spyi_strdup(param_name ? param_name : "");
+        bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
+        bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+        p->out = is_out || is_inout;
+        p->in = !is_out || is_inout;
+        p->no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
+        p->has_default = lib->spReflectionVariable_HasDefaultValue(v);
+        spyi_text_add(&text, "%s%s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
+                      p->out ? (p->in ? "inout " : "out ") : "");
+        spyi_sl_add_type(p->type, &text);
+        spyi_text_add(&text, " %s%s", p->name, p->has_default ? " = ..." : "");
+        out->param_count++;
+    }
+    spyi_text_add(&text, ")");
+    out->display = spyi_strdup(spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
+spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
+    memset(out, 0, sizeof *out);
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+    spyi_sl_function *found = spyi_sl_find_function(unit, live, name);
+    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0, left_out = 0;
+    bool method = found && spyi_sl_is_method(unit, live, name);
+    out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
+    for (uint32_t i = 0; i < count && out->items; ++i) {
+        spyi_sl_function *f = spyi_sl_overload(unit, found, i);
+        // A method of an instance has no `this` among its parameters. Such a set keeps its length, so that the numbers of
+        // the others stay, only when it has a static member at all.
+        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC)) left_out++;
+        spyi_sl_to_signature(unit, live, f, name, false, &out->items[out->count++]);
+    }
+    spyi_global_unlock();
+    if (count > 0 && left_out == count) {
+        spyi_overloads_free(out);
+        spyi_text_add(error, "'%s' is a method of an instance; only functions and static methods can be called by name", name);
+    }
+    return SPY_OK;
+}
+
+void spyi_signature_free(spyi_signature *signature) {
+    if (!signature) return;
+    for (uint32_t i = 0; i < signature->param_count; ++i) free((void *)(uintptr_t)signature->params[i].name);
+    free(signature->params);
+    free(signature->display);
+    memset(signature, 0, sizeof *signature);
+}
+
+void spyi_overloads_free(spyi_overloads *overloads) {
+    if (!overloads) return;
+    for (uint32_t i = 0; i < overloads->count; ++i) spyi_signature_free(&overloads->items[i]);
+    free(overloads->items);
+    memset(overloads, 0, sizeof *overloads);
+}
+
+// >>compiler/names.c ----------------------------------------------------------------------------------------
+
+// The names in a module, for "did you mean".
+
+enum { SPYI_SL_NEAR_COUNT = 3, SPYI_SL_DEEPEST = 8 };
+
+typedef struct spyi_sl_near {
+    spyi_unit *unit;
+    const char *wanted;
+    char *names[SPYI_SL_NEAR_COUNT]; // nearest first
+    unsigned distances[SPYI_SL_NEAR_COUNT];
+    uint32_t count;
+} spyi_sl_near;
+
+static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
+    size_t length = strlen(near_names->wanted);
+    unsigned distance = spyi_edit_distance(near_names->wanted, name), most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
+    // Half of a short name is another name.
+    if (distance > most || distance >= length) return;
+    for (uint32_t i = 0; i < near_names->count; ++i)
+        if (strcmp(near_names->names[i], name) == 0) return; // another overload
+    uint32_t at = near_names->count;
+    while (at > 0 && near_names->distances[at - 1] > distance) --at;
+    if (at == SPYI_SL_NEAR_COUNT) return;
+    if (near_names->count == SPYI_SL_NEAR_COUNT) free(near_names->names[--near_names->count]);
+    for (uint32_t i = near_names->count; i > at; --i) {
+        near_names->names[i] = near_names->names[i - 1];
+        near_names->distances[i] = near_names->distances[i - 1];
+    }
+    near_names->names[at] = spyi_strdup(name);
+    near_names->distances[at] = distance;
+    near_names->count++;
+}
+
+// Slang adds declarations of its own: constructors, and a derivative beside each differentiable function.
+static bool spyi_sl_is_synthesised(const char *name) {
+    static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        if (strcmp(name, names[i]) == 0) return true;
+    return name[0] == '$' || name[0] == '\0';
+}
+
+static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, const char *prefix, int depth) {
+    const spyi_sl_library *lib = near_names->unit->compiler->library;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        const char *name = child ? lib->spReflectionDecl_getName(child) : NULL;
+        if (!name || spyi_sl_is_synthesised(name)) continue;
+        unsigned kind = lib->spReflectionDecl_getKind(child);
+        spyi_sl_generic *generic = kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
+        if (generic) kind = lib->spReflectionGeneric_GetInnerKind(generic);
+        spyi_text full = { NULL, 0, 0 };
+        spyi_text_add(&full, "%s%s", prefix, name);
+        if (kind == SPYI_SL_DECL_FUNCTION) {
+            spyi_sl_near_offer(near_names, spyi_text_str(&full));
+        } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic && depth < SPYI_SL_DEEPEST) {
+            spyi_text_add(&full, "::");
+            spyi_sl_near_walk(near_names, child, spyi_text_str(&full), depth + 1);
+        }
+        spyi_text_free(&full);
+    }
+}
+
+void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
+    spyi_sl_near near_names;
+    memset(&near_names, 0, sizeof near_names);
+    near_names.unit = unit;
+    near_names.wanted = name;
+    if (!name || strlen(name) > 200) return;
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+    spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
+    if (root) spyi_sl_near_walk(&near_names, root, "", 0);
+    spyi_global_unlock();
+    for (uint32_t i = 0; i < near_names.count; ++i) {
+        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names.names[i]);
+        free(near_names.names[i]);
+    }
+    if (near_names.count) spyi_text_add(out, "?");
+}
+
+// >>compiler/resolve.c --------------------------------------------------------------------------------------
+
+// Which overload takes arguments of given types, with which generic arguments: asked of Slang's own overload checker
+// through reflection. Source: slang-abi/resolution.md.
+
+// Slang's types of all arguments; false when one is unknown there (a NULL type would be accepted by libslang).
+static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types, uint32_t count,
+                                   spyi_sl_type **out) {
+    for (uint32_t i = 0; i < count; ++i) {
+        out[i] = spyi_sl_type_of(unit, live, types[i]); // NULL for void too, which a free T would accept
+        if (!out[i]) return false;
+    }
+    return true;
+}
+
+static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *function, spyi_sl_type *const *types,
+                                            uint32_t count) {
+    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflectionFunction_specializeWithArgTypes)(function, count, types);
+    return f && !SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f) ? f : NULL;
+}
+
+// An interface-typed argument makes T = `.This`: no type that a kernel could use.
+static bool spyi_sl_mentions_this(const spyi_signature *s) {
+    if (s->result->kind == SPYI_TYPE_OTHER && strstr(s->result->name, ".This")) return true;
+    for (uint32_t i = 0; i < s->param_count; ++i)
+        if (s->params[i].type->kind == SPYI_TYPE_OTHER && strstr(s->params[i].type->name, ".This")) return true;
+    return false;
+}
+
+bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types, uint32_t count,
+                       spyi_signature *out, int *chosen) {
+    bool good = false;
+    memset(out, 0, sizeof *out);
+    if (chosen) *chosen = -1;
+    spyi_sl_type **slang_types = (spyi_sl_type **)calloc(count + 1, sizeof(spyi_sl_type *));
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 2);
+    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name) : NULL;
+    uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
+    if (set && (overload < 0 || (uint32_t)overload < overloads)
+        && spyi_sl_argument_types(unit, live, types, count, slang_types)) {
+        spyi_sl_function *asked = overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)overload);
+        spyi_sl_function *f = spyi_sl_specialise(unit, asked, slang_types, count);
+        if (f) {
+            spyi_sl_to_signature(unit, live, f, name, true, out);
+            good = !spyi_sl_mentions_this(out);
+            if (!good) spyi_signature_free(out);
+        }
+        if (good && chosen && overload >= 0) *chosen = overload;
+        for (uint32_t i = 0; good && chosen && *chosen < 0 && i < overloads; ++i) { // equal specialisations are equal pointers
+            spyi_sl_function *o = spyi_sl_overload(unit, set, i);
+            if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) *chosen = (int)i;
+        }
+    }
+    spyi_global_unlock();
+    free(slang_types);
+    return good;
+}
+
+bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name) {
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+    spyi_sl_type *slang = spyi_sl_type_of(unit, live, type), *wanted = spyi_sl_type_named(unit, live, interface_name);
+    bool conforms = slang && wanted
+        && SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) == SPYI_SL_KIND_INTERFACE
+        && SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, slang, wanted);
+    spyi_global_unlock();
+    return conforms;
+}
+
+// What a query module leaves behind in KiB: much when it compiles, little when it does not (resolution.md, section 5).
+enum { SPYI_SL_QUERY_KIB = 640 };
+
+void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count, spyi_text *out) {
+    static const char query_path[] = "slangpy-query.slang";
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 };
+    spyi_text_add(&source, "import %s;\nvoid spyi_query(", unit->name);
+    for (uint32_t i = 0; i < count; ++i)
+        spyi_text_add(&source, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
+    spyi_text_add(&source, ") { %s(", name);
+    for (uint32_t i = 0; i < count; ++i) spyi_text_add(&source, "%sa%u", i ? ", " : "", i);
+    spyi_text_add(&source, "); }\n");
+    spyi_text_add(&module_name, "spyi_query_%016llx",
+                  (unsigned long long)spyi_hash(source.data, source.size, 0));
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_QUERY_KIB);
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(live->session, spyi_text_str(&module_name), query_path,
+                                                                          spyi_text_str(&source), &diagnostics);
+    if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
+    else spyi_sl_diagnostics(&diagnostics, query_path, out);
+    spyi_global_unlock();
+    spyi_text_free(&source);
+    spyi_text_free(&module_name);
+}
+
+// >>compiler/code.c -----------------------------------------------------------------------------------------
+
+// A generated kernel's text to the code that a driver takes.
+
+// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident memory over
+// 300 kernels (tests/gpu/test_compiler.c prints it).
+enum { SPYI_SL_KERNEL_KIB = 700 };
+
+// SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
+static void spyi_code_patch_source(uint32_t *words, size_t count) {
+    if (count < 5 || words[0] != 0x07230203u) return;
+    for (size_t i = 5; i < count;) {
+        uint32_t op = words[i] & 0xffffu, length = words[i] >> 16;
+        if (length == 0 || op == 54) return; // OpFunction: no OpSource behind it
+        if (op == 3 && length >= 2 && i + 1 < count) words[i + 1] = 0;
+        i += length;
+    }
+}
+
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
+    spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
+    spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    if (result >= 0 && blob) {
+        code->size = blob->v->getBufferSize(blob);
+        code->data = malloc(code->size + 4);
+        if (code->data) {
+            memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
+            if (unit->compiler->target == SPYI_TARGET_SPIRV)
+                spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
+        }
+        linked->v->getEntryPointHash(linked, 0, 0, &hash);
+        if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)
+            memcpy(code->hash, hash->v->getBufferPointer(hash), sizeof code->hash);
+    }
+    spyi_sl_blob_free(&hash);
+    spyi_sl_blob_free(&blob);
+    return code->data != NULL;
+}
+
+// The module, its entry point, both with the linked modules, then linked; everything is released again but the module.
+static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
+                              const char *source, const char *entry, spyi_code *code, spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_entry_point *entry_point = NULL;
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    bool good = false;
+    spyi_sl_session *session = live->session;
+    spyi_sl_module *module = session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    if (!module) return false;
+    spyi_sl_result result = module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_component **parts = (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
+    if (result >= 0 && entry_point && parts) {
+        uint32_t count = 0;
+        parts[count++] = (spyi_sl_component *)module;
+        parts[count++] = (spyi_sl_component *)entry_point;
+        for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
+        result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
+        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        if (result >= 0 && composite) {
+            result = composite->v->link(composite, &linked, &diagnostics);
+            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+        }
+        if (result >= 0 && linked) good = spyi_code_take(unit, linked, code, messages);
+    }
+    if (linked) linked->v->release(linked);
+    if (composite) composite->v->release(composite);
+    if (entry_point) entry_point->v->release(entry_point);
+    free(parts);
+    return good;
+}
+
+spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
+                             spyi_code *code, spyi_text *error) {
+    spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    memset(code, 0, sizeof *code);
+    // Named by its text: the same text is the same module (and has the same hash), another text is another one.
+    uint64_t id = spyi_hash(source, strlen(source), 0);
+    spyi_text_add(&name, "%s_%016llx", kernel_name, (unsigned long long)id);
+    spyi_text_add(&path, "%s.slang", spyi_text_str(&name));
+    spyi_text_add(&step, "compile %s", kernel_name);
+    spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code, &messages);
+    spyi_global_unlock();
+    spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
+    if (!good) spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&messages));
+    else if (messages.size) spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name, spyi_text_str(&messages));
+    spyi_text_free(&name);
+    spyi_text_free(&path);
+    spyi_text_free(&messages);
+    spyi_text_free(&step);
+    return good ? SPY_OK : SPY_ERROR_COMPILE;
+}
+
+void spyi_code_free(spyi_code *code) {
+    if (!code) return;
+    free(code->data);
+    memset(code, 0, sizeof *code);
+}
+
+// >>data/device.h -------------------------------------------------------------------------------------------
+
+// The device and what belongs to it: memory blocks with their hazards, tensors, modules, functions.
+
+typedef struct spyi_cache spyi_cache; // call/: compiled calls
+
+// >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
+// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same
+// epoch, their byte ranges meet and one of them writes.
+typedef struct spyi_storage spyi_storage;
+struct spyi_storage {
+    spyi_chunk chunk;        // the driver's memory that this block lies in
+    uint64_t offset, size;   // the block in the chunk
+    uint64_t read_epoch, read_begin, read_end;    // bytes from the block's start
+    uint64_t write_epoch, write_begin, write_end;
+    uint64_t write_submit;   // batch of the last write: a read back waits for it
+    uint64_t use_submit;     // batch of the last use: freeing waits for it
+    int32_t references;      // tensors on it, guarded by the device's busy flag
+    int32_t size_class;      // free list that it returns to; -1: imported
+    spyi_memory memory;
+    struct spyi_slab *slab;  // whose chunk it was cut from; NULL: has its chunk alone
+    spyi_storage *next;      // in a free list, or in the list of imported ones
+};
+
+typedef struct spyi_slab {
+    spyi_chunk chunk;
+    uint64_t used;           // bytes cut off
+    int32_t live;            // blocks in use
+    struct spyi_slab *next;
+} spyi_slab;
+
+#define SPYI_SIZE_CLASSES 160
+
+typedef struct spyi_pool {
+    spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
+    spyi_slab *slabs[2];
+    spyi_storage *imported;
+    uint64_t held_bytes, used_bytes;
+} spyi_pool;
+
+struct spy_tensor {
+    spyi_object object;
+    spyi_storage *storage;
+    const spyi_type *type;       // element
+    spy_shape shape, strides;    // strides in elements
+    uint64_t offset_bytes;       // of element 0 in the storage
+    uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
+    int64_t element_count;
+    bool contiguous;
+    const char *label;           // ours, or ""
+    spy_tensor *previous, *next; // in device.tensors; next also among the dead
+    spy_tensor *release_next;    // in device.release_queue
+};
+
+struct spy_module {
+    spyi_object object;
+    spyi_unit *unit;
+    bool strict_broadcasting;
+    char *name;
+    spy_function *functions;     // found so far
+    spy_module **link;           // retained
+    size_t link_count;
+    spy_module *previous, *next;
+};
+
+#define SPYI_RECENT_PLANS 4
+
+struct spy_function {
+    spyi_object object;
+    spy_module *module;
+    char *name;
+    uint32_t id;                 // part of the plan key
+    spyi_overloads overloads;
+    struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
+    spy_function *next;
+};
+
+typedef struct spyi_close_callback {
+    void (*func)(spy_device *device, void *user_data);
+    void *user_data;
+    struct spyi_close_callback *next;
+} spyi_close_callback;
+
+struct spy_device {
+    spyi_context ctx;            // first: begins with spyi_object
+    const spy_backend *backend;
+    spyi_gpu *gpu;
+    spyi_gpu_base *base;         // the same object: limits and counters
+    spyi_types *types;
+    const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
+    spyi_compiler *compiler;
+    spyi_pool pool;
+    spyi_cache *cache;
+    spyi_storage *readback;      // results to host memory of the running call
+    uint64_t epoch;              // of hazards, from 1
+    spy_tensor *tensors;         // alive
+    spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
+    uint32_t dead_count;
+    spy_module *modules;
+    struct spy_prepared *prepared;
+    uint32_t next_function_id;
+    spyi_mutex release_lock;     // guards the next two
+    spy_tensor *release_queue;
+    spyi_atomic release_count;   // entries of release_queue, read without the lock
+    spyi_close_callback *close_callbacks;
+    char *dump_directory;
+    spy_device_stats stats;
+};
+
+// >>pool.c
+// A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
+SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label, spyi_text *error,
+                                     spy_status *status);
+SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
+SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
+SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk); // finds the same handle again
+
+// A use of bytes [begin, end) of a block by work about to be recorded: does it need a barrier before it?
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end, bool writes);
+// ... and note the use, after the epoch was advanced if a barrier was needed.
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end, bool writes,
+                           uint64_t submit);
+
+// >>device.c
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+// Reports `error` under a function's name and frees it: "spy_call: ...".
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function, spyi_text *error);
+
+// >>tensor.c
+SPYI_FN void spyi_drain_releases(spy_device *device); // frees what any thread released
+SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);  // out of the list of the living, before spyi_tensor_free
+SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device); // header with reference 1 and no storage; NULL: out of memory
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor);       // at reference 0, inside the device
+// A contiguous tensor on fresh memory.
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape, const char *label,
+                                     spyi_text *error, spy_status *status);
+// Contents to and from host memory in C's layout, through the tensor's strides.
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
+// Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
+SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
+SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
+SPYI_FN int64_t spyi_shape_count(const spy_shape *shape); // -1: negative size or more than 2^62 elements
+SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
+// A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype, const char *type,
+                                           const char *function);
+
+// >>module.c
+SPYI_FN void spyi_module_free(spy_module *module);
+SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
+
+// >>call/cache.c
+SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
+SPYI_FN void spyi_cache_destroy(spy_device *device);
+SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
+SPYI_FN void spyi_prepared_free_all(spy_device *device);
+
+// >>data/args.c ---------------------------------------------------------------------------------------------
+
+// The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
+// device to report to; the call says what does not fit.
+
+static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype) {
+    spy_arg arg;
+    memset(&arg, 0, sizeof arg);
+    arg.name = name;
+    arg.kind = kind;
+    arg.direction = direction;
+    arg.dtype = dtype;
+    return arg;
+}
+
+// >>scalars in
+
+spy_arg spy_arg_bool(const char *name, bool value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
+    arg.value.u = value ? 1u : 0u;
+    return arg;
+}
+
+spy_arg spy_arg_i32(const char *name, int32_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
+    arg.value.i = value;
+    return arg;
+}
+
+spy_arg spy_arg_u32(const char *name, uint32_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
+    arg.value.u = value;
+    return arg;
+}
+
+spy_arg spy_arg_i64(const char *name, int64_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
+    arg.value.i = value;
+    return arg;
+}
+
+spy_arg spy_arg_u64(const char *name, uint64_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
+    arg.value.u = value;
+    return arg;
+}
+
+spy_arg spy_arg_f32(const char *name, float value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
+    arg.value.f = (double)value;
+    return arg;
+}
+
+spy_arg spy_arg_f64(const char *name, double value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
+    arg.value.f = value;
+    return arg;
+}
+
+// >>scalars out and inout: the value lies in the caller's memory, of the size that dtype says
+
+static spy_arg spyi_make_result(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype,
+                                void *value) {
+    spy_arg arg = spyi_make_arg(name, kind, direction, dtype);
+    arg.value.out = value;
+    return arg;
+}
+
+spy_arg spy_out_bool(const char *name, bool *value) {
+    return spyi_make_result(name, SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL, value);
+}
+
+spy_arg spy_out_i32(const char *name, int32_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32, value);
+}
+
+spy_arg spy_out_u32(const char *name, uint32_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32, value);
+}
+
+spy_arg spy_out_i64(const char *name, int64_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64, value);
+}
+
+spy_arg spy_out_u64(const char *name, uint64_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64, value);
+}
+
+spy_arg spy_out_f32(const char *name, float *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32, value);
+}
+
+spy_arg spy_out_f64(const char *name, double *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64, value);
+}
+
+spy_arg spy_inout_i32(const char *name, int32_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32, value);
+}
+
+spy_arg spy_inout_u32(const char *name, uint32_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32, value);
+}
+
+spy_arg spy_inout_f32(const char *name, float *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32, value);
+}
+
+spy_arg spy_inout_f64(const char *name, double *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64, value);
+}
+
+// >>tensors, arrays, bytes, structs
+
+spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.tensor = tensor;
+    return arg;
+}
+
+spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
+    arg.value.new_tensor = tensor;
+    return arg;
+}
+
+// A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
+static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
+                               const spy_shape *shape, const void *data) {
+    spy_arg arg =
+        spyi_make_arg(name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
+    uint32_t i;
+    arg.value.data = data;
+    arg.count = shape->rank;
+    for (i = 0; i < shape->rank && i < SPY_MAX_RANK; i++) arg.dims[i] = shape->dims[i];
+    return arg;
+}
+
+static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
+    arg.value.data = values;
+    arg.count = 1;
+    arg.dims[0] = count;
+    return arg;
+}
+
+spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
+}
+
+spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
+}
+
+spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
+}
+
+spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
+    return spyi_make_vector(name, SPY_FLOAT32, count, values);
+}
+
+spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
+    return spyi_make_vector(name, SPY_INT32, count, values);
+}
+
+static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
+                              size_t size_bytes) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
+    arg.value.data = data;
+    arg.count = size_bytes;
+    return arg;
+}
+
+spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
+}
+
+spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
+}
+
+spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+}
+
+spy_arg spy_arg_struct(const char *name, spy_args fields) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.fields = fields.items;
+    arg.count = fields.count;
+    return arg;
+}
+
+// >>how an argument is run over
+
+// As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
+// both out of range), are left for the call to refuse.
+spy_arg spy_map(spy_arg arg, spy_dims dims) {
+    uint32_t i;
+    arg.map_count = dims.count;
+    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
+        int32_t dim = dims.dims[i];
+        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+    }
+    return arg;
+}
+
+spy_arg spy_cast(spy_arg arg, const char *type) {
+    arg.type = type;
+    return arg;
+}
+
+// >>data/pool.c ---------------------------------------------------------------------------------------------
+
+// The caching memory pool of a device and the hazards of its blocks.
+//
+// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
+// the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
+// is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
+
+#define SPYI_SLAB_BYTES ((uint64_t)8 << 20)
+#define SPYI_SLAB_LARGEST ((uint64_t)1 << 20)
+#define SPYI_BLOCK_SMALLEST 256u
+
+// The smallest class whose blocks hold `size` bytes, and their size: 256, 320, 384, 448, 512, 640, ...
+static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
+    uint64_t base = SPYI_BLOCK_SMALLEST;
+    int32_t index = 0;
+    while (base * 2 < size) {
+        base *= 2;
+        index += 4;
+    }
+    for (uint64_t quarter = 0; quarter <= 4; quarter++) {
+        uint64_t bytes = base + base / 4 * quarter;
+        if (bytes >= size) {
+            *block_size = bytes;
+            return index + (int32_t)quarter;
+        }
+    }
+    return -1; // not reached: base * 2 >= size
+}
+
+static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int32_t size_class, uint64_t size,
+                                    const char *label, spyi_text *error, spy_status *status) {
+    const spy_backend *table = device->backend;
+    spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
+    if (!storage) {
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    storage->size = size;
+    storage->size_class = size_class;
+    storage->memory = memory;
+    if (size > SPYI_SLAB_LARGEST) {
+        *status = table->allocate_chunk(device->gpu, memory, (size_t)size, label, &storage->chunk, error);
+        if (*status != SPY_OK) {
+            spyi_free(&device->ctx, storage, sizeof *storage);
+            return NULL;
+        }
+        device->pool.held_bytes += size;
+        return storage;
+    }
+    spyi_slab *slab = device->pool.slabs[memory];
+    if (!slab || slab->used + size > slab->chunk.size) {
+        slab = (spyi_slab *)spyi_allocate(&device->ctx, sizeof *slab);
+        *status = slab ? table->allocate_chunk(device->gpu, memory, (size_t)SPYI_SLAB_BYTES, "slangpy pool", &slab->chunk,
+                                               error)
+                       : SPY_ERROR_OUT_OF_MEMORY;
+        if (*status != SPY_OK) {
+            spyi_free(&device->ctx, slab, sizeof *slab);
+            spyi_free(&device->ctx, storage, sizeof *storage);
+            return NULL;
+        }
+        slab->next = device->pool.slabs[memory];
+        device->pool.slabs[memory] = slab;
+        device->pool.held_bytes += slab->chunk.size;
+    }
+    storage->chunk = slab->chunk;
+    storage->slab = slab;
+    storage->offset = slab->used;
+    slab->used += size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
+    return storage;
+}
+
+SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
+                                     spyi_text *error, spy_status *status) {
+    uint64_t block_size = 0;
+    int32_t size_class = spyi_size_class(size ? size : 1, &block_size);
+    *status = SPY_OK;
+    if (size > ((uint64_t)1 << 44)) {
+        *status = SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+        spyi_text_add(error, "%llu bytes are more than any device has", (unsigned long long)size);
+        return NULL;
+    }
+    spyi_storage **list = &device->pool.free_blocks[memory][size_class];
+    spyi_storage *storage = *list;
+    if (storage) {
+        *list = storage->next;
+    } else {
+        storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
+        if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
+            // Give cached memory back and try once more.
+            spyi_text ignored = { NULL, 0, 0 };
+            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored) ==
+                SPY_OK) {
+                spyi_pool_trim(device);
+                spyi_text_clear(error);
+                storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
+            }
+            spyi_text_free(&ignored);
+            if (!storage)
+                spyi_text_add(error, "; wanted %llu bytes, %llu are in use, %llu held by the pool",
+                              (unsigned long long)block_size, (unsigned long long)device->pool.used_bytes,
+                              (unsigned long long)device->pool.held_bytes);
+        }
+        if (!storage) return NULL;
+    }
+    storage->next = NULL;
+    storage->references = 0;
+    device->pool.used_bytes += storage->size;
+    if (storage->slab) storage->slab->live++;
+    return storage;
+}
+
+SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
+    if (storage->size_class < 0) return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    device->pool.used_bytes -= storage->size;
+    if (storage->slab) storage->slab->live--;
+    storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
+    device->pool.free_blocks[storage->memory][storage->size_class] = storage;
+}
+
+SPYI_FN void spyi_pool_trim(spy_device *device) {
+    for (int memory = 0; memory < 2; memory++) {
+        for (int i = 0; i < SPYI_SIZE_CLASSES; i++) {
+            spyi_storage **at = &device->pool.free_blocks[memory][i];
+            while (*at) {
+                spyi_storage *storage = *at;
+                if (storage->slab && storage->slab->live > 0) {
+                    at = &storage->next;
+                    continue;
+                }
+                *at = storage->next;
+                if (!storage->slab) {
+                    device->backend->free_chunk(device->gpu, &storage->chunk);
+                    device->pool.held_bytes -= storage->size;
+                }
+                spyi_free(&device->ctx, storage, sizeof *storage);
+            }
+        }
+        spyi_slab **at = &device->pool.slabs[memory];
+        while (*at) {
+            spyi_slab *slab = *at;
+            if (slab->live > 0) {
+                at = &slab->next;
+                continue;
+            }
+            *at = slab->next;
+            device->pool.held_bytes -= slab->chunk.size;
+            device->backend->free_chunk(device->gpu, &slab->chunk);
+            spyi_free(&device->ctx, slab, sizeof *slab);
+        }
+    }
+}
+
+SPYI_FN void spyi_pool_destroy(spy_device *device) {
+    spyi_pool_trim(device);
+    SPYI_ASSERT(device->pool.used_bytes == 0);
+    while (device->pool.imported) {
+        spyi_storage *next = device->pool.imported->next;
+        spyi_free(&device->ctx, device->pool.imported, sizeof *device->pool.imported);
+        device->pool.imported = next;
+    }
+}
+
+SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk) {
+    spyi_storage *found = NULL;
+    for (spyi_storage **at = &device->pool.imported; *at;) {
+        spyi_storage *s = *at;
+        bool over = s->references == 0 && s->read_epoch != device->epoch && s->write_epoch != device->epoch;
+        if (s->chunk.handle == chunk->handle) {
+            found = s;
+        } else if (over) {
+            *at = s->next;
+            spyi_free(&device->ctx, s, sizeof *s);
+            continue;
+        }
+        at = &s->next;
+    }
+    if (found) {
+        found->chunk = *chunk; // the driver may have given an old handle to a new buffer
+        found->size = chunk->size;
+        return found;
+    }
+    spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
+    if (!storage) return NULL;
+    storage->chunk = *chunk;
+    storage->size = chunk->size;
+    storage->size_class = -1;
+    storage->next = device->pool.imported;
+    device->pool.imported = storage;
+    return storage;
+}
+
+static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
+    return begin < other_end && other_begin < end;
+}
+
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end, bool writes) {
+    if (storage->write_epoch == device->epoch &&
+        spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
+        return true;
+    return writes && storage->read_epoch == device->epoch &&
+           spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
+}
+
+static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin, uint64_t end) {
+    if (*epoch != now) {
+        *epoch = now;
+        *first = begin;
+        *last = end;
+        return;
+    }
+    if (begin < *first) *first = begin;
+    if (end > *last) *last = end;
+}
+
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end, bool writes,
+                           uint64_t submit) {
+    if (writes) {
+        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch, begin, end);
+        storage->write_submit = submit;
+    } else {
+        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch, begin, end);
+    }
+    storage->use_submit = submit;
+}
+
+// >>data/tensor.c -------------------------------------------------------------------------------------------
+
+// Tensors: creation, release, and copies between their elements and host memory.
+
+// >>shapes
+
+SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
+    int64_t count = 1;
+    bool empty = false;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] < 0) return -1;
+        if (shape->dims[i] == 0) empty = true;
+    }
+    if (empty) return 0;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (count > ((int64_t)1 << 62) / shape->dims[i]) return -1;
+        count *= shape->dims[i];
+    }
+    return count;
+}
+
+SPYI_FN spy_shape spyi_row_major(const spy_shape *shape) {
+    spy_shape strides;
+    memset(&strides, 0, sizeof strides);
+    strides.rank = shape->rank;
+    int64_t step = 1;
+    for (uint32_t i = shape->rank; i-- > 0;) {
+        strides.dims[i] = step;
+        step *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+    }
+    return strides;
+}
+
+SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
+    spyi_text_add(out, "(");
+    for (uint32_t i = 0; i < shape->rank; i++)
+        spyi_text_add(out, i ? ", %lld" : "%lld", (long long)shape->dims[i]);
+    spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
+}
+
+SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
+    int64_t lowest = 0, highest = 0, expected = 1;
+    tensor->element_count = spyi_shape_count(&tensor->shape);
+    tensor->contiguous = true;
+    for (uint32_t i = tensor->shape.rank; i-- > 0;) {
+        int64_t n = tensor->shape.dims[i], stride = tensor->strides.dims[i];
+        if (n != 1 && stride != expected) tensor->contiguous = false;
+        expected *= n;
+        if (n > 1 && stride > 0) highest += (n - 1) * stride;
+        if (n > 1 && stride < 0) lowest += (n - 1) * stride;
+    }
+    int64_t element = (int64_t)spyi_type_device_stride(tensor->type);
+    tensor->begin_bytes = tensor->end_bytes = tensor->offset_bytes;
+    if (tensor->element_count > 0) {
+        tensor->begin_bytes = (uint64_t)((int64_t)tensor->offset_bytes + lowest * element);
+        tensor->end_bytes = (uint64_t)((int64_t)tensor->offset_bytes + (highest + 1) * element);
+    } else {
+        tensor->contiguous = true;
+    }
+}
+
+// >>headers
+
+#define SPYI_DEAD_TENSORS 1024 // released headers kept, so that a late use is still told from a living tensor
+
+SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
+    spy_tensor *tensor;
+    if (device->dead_count >= SPYI_DEAD_TENSORS) {
+        tensor = device->dead_first;
+        device->dead_first = tensor->next;
+        device->dead_count--;
+        memset(tensor, 0, sizeof *tensor);
+    } else {
+        tensor = (spy_tensor *)spyi_allocate(&device->ctx, sizeof *tensor);
+        if (!tensor) return NULL;
+    }
+    tensor->object.kind = (uint32_t)SPYI_KIND_TENSOR;
+    tensor->object.device = device;
+    spyi_atomic_store(&tensor->object.references, 1);
+    tensor->next = device->tensors;
+    if (tensor->next) tensor->next->previous = tensor;
+    device->tensors = tensor;
+    return tensor;
+}
+
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
+    spy_device *device = tensor->object.device;
+    if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+    free((void *)tensor->label);
+    tensor->storage = NULL;
+    tensor->label = NULL;
+    tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (device->dead_last && device->dead_count) device->dead_last->next = tensor;
+    else device->dead_first = tensor;
+    device->dead_last = tensor;
+    tensor->next = NULL;
+    device->dead_count++;
+}
+
+SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor) {
+    spy_device *device = tensor->object.device;
+    if (tensor->previous) tensor->previous->next = tensor->next;
+    else device->tensors = tensor->next;
+    if (tensor->next) tensor->next->previous = tensor->previous;
+    tensor->previous = tensor->next = NULL;
+}
+
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape, const char *label,
+                                     spyi_text *error, spy_status *status) {
+    int64_t count = spyi_shape_count(shape);
+    uint64_t element = spyi_type_device_stride(type);
+    *status = SPY_OK;
+    if (count > (int64_t)(((uint64_t)1 << 62) / element)) {
+        *status = SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+        spyi_text_add(error, "a tensor of shape ");
+        spyi_shape_text(shape, error);
+        spyi_text_add(error, " of %s does not fit into any memory", type->display);
+        return NULL;
+    }
+    spyi_storage *storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, (uint64_t)count * element, label, error, status);
+    if (!storage) return NULL;
+    spy_tensor *tensor = spyi_tensor_new(device);
+    if (!tensor) {
+        spyi_pool_give(device, storage);
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    storage->references = 1;
+    tensor->storage = storage;
+    tensor->type = type;
+    tensor->shape = *shape;
+    tensor->strides = spyi_row_major(shape);
+    tensor->label = label ? spyi_strdup(label) : NULL;
+    spyi_tensor_measure(tensor);
+    return tensor;
+}
+
+// >>copies
+
+// Visits the elements in row-major order: inner runs of `run` elements that lie `stride` elements apart.
+typedef struct spyi_walk {
+    int64_t index[SPY_MAX_RANK];
+    int64_t at; // element offset of the run from the tensor's element 0
+    int64_t run, stride;
+    uint32_t rank; // outer dimensions
+} spyi_walk;
+
+static spyi_walk spyi_walk_begin(const spy_tensor *t) {
+    spyi_walk w;
+    memset(&w, 0, sizeof w);
+    w.rank = t->shape.rank ? t->shape.rank - 1 : 0;
+    w.run = t->shape.rank ? t->shape.dims[w.rank] : 1;
+    w.stride = t->shape.rank ? t->strides.dims[w.rank] : 1;
+    return w;
+}
+
+static bool spyi_walk_next(spyi_walk *w, const spy_tensor *t) {
+    for (uint32_t d = w->rank; d-- > 0;) {
+        w->at += t->strides.dims[d];
+        if (++w->index[d] < t->shape.dims[d]) return true;
+        w->at -= t->strides.dims[d] * t->shape.dims[d];
+        w->index[d] = 0;
+    }
+    return false;
+}
+
+// Between a packed host array and an image of the tensor's byte range that begins at begin_bytes.
+static void spyi_scatter(const spy_tensor *t, void *image, const void *packed, bool to_image) {
+    const spyi_type *type = t->type;
+    size_t device_stride = spyi_type_device_stride(type), host_stride = spyi_type_host_stride(type);
+    char *host = (char *)packed;
+    char *origin = (char *)image + (t->offset_bytes - t->begin_bytes);
+    spyi_walk w = spyi_walk_begin(t);
+    do {
+        char *at = origin + w.at * (int64_t)device_stride;
+        if (w.stride == 1) {
+            if (to_image) spyi_type_to_device(type, at, host, (size_t)w.run);
+            else spyi_type_to_host(type, host, at, (size_t)w.run);
+            host += host_stride * (size_t)w.run;
+            continue;
+        }
+        for (int64_t i = 0; i < w.run; i++, at += w.stride * (int64_t)device_stride, host += host_stride) {
+            if (to_image) spyi_type_to_device(type, at, host, 1);
+            else spyi_type_to_host(type, host, at, 1);
+        }
+    } while (spyi_walk_next(&w, t));
+}
+
+static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
+    if (barrier) device->epoch++;
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
+                                                t->end_bytes - t->begin_bytes, barrier, error);
+    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true, device->backend->open_submit(device->gpu));
+    return status;
+}
+
+static spy_status spyi_range_download(spy_tensor *t, void *image, spyi_text *error) {
+    spy_device *device = t->object.device;
+    const spyi_storage *storage = t->storage;
+    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + t->begin_bytes,
+                                     t->end_bytes - t->begin_bytes, storage->write_submit, error);
+}
+
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
+    if (t->element_count == 0) return SPY_OK;
+    if (t->contiguous && t->type->same_layout) return spyi_range_upload(t, data, error);
+    size_t bytes = (size_t)(t->end_bytes - t->begin_bytes);
+    void *image = malloc(bytes);
+    if (!image) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    // Elements between those of a strided view keep their values.
+    spy_status status = t->contiguous ? SPY_OK : spyi_range_download(t, image, error);
+    if (status == SPY_OK) {
+        if (t->contiguous) memset(image, 0, bytes);
+        spyi_scatter(t, image, data, true);
+        status = spyi_range_upload(t, image, error);
+    }
+    free(image);
+    return status;
+}
+
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
+    if (t->element_count == 0) return SPY_OK;
+    if (t->contiguous && t->type->same_layout) return spyi_range_download(t, data, error);
+    void *image = malloc((size_t)(t->end_bytes - t->begin_bytes));
+    if (!image) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spy_status status = spyi_range_download(t, image, error);
+    if (status == SPY_OK) spyi_scatter(t, image, data, false);
+    free(image);
+    return status;
+}
+
+// >>the public functions
+
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype, const char *type,
+                                           const char *function) {
+    if (!type) {
+        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
+        if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype", function, (int)dtype);
+            return NULL;
+        }
+        return spyi_type_scalar(device->types, dtype);
+    }
+    const spyi_type *found = spyi_type_parse(device->types, type);
+    if (!found && module) {
+        spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
+        if (!object || object->device != device) {
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: module is not a living module of this device", function);
+            return NULL;
+        }
+        found = spyi_unit_find_type(module->unit, type);
+    }
+    if (!found) {
+        spyi_fail(&device->ctx, SPY_ERROR_NOT_FOUND,
+                  module ? "%s: type '%s' is not known to module '%s'"
+                         : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
+                  function, type, module ? module->name : "");
+    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID) {
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: type '%s' is not plain data (scalars, vectors, matrices, arrays and structs of these)", function, type);
+        found = NULL;
+    }
+    return found;
+}
+
+spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
+    const char *function = "spy_create_tensor";
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    spyi_context *ctx = &device->ctx;
+    spy_tensor *tensor = NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    const spyi_type *type = NULL;
+    if (!desc)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (desc->shape.rank > SPY_MAX_RANK)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible", function,
+                  desc->shape.rank, SPY_MAX_RANK);
+    else if (spyi_shape_count(&desc->shape) < 0)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements", function);
+    else
+        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    if (type) {
+        uint64_t bytes = (uint64_t)spyi_shape_count(&desc->shape) * spyi_type_host_stride(type);
+        if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
+            spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu",
+                      function, type->display, (unsigned long long)bytes, desc->data_size_bytes);
+        else if (!(tensor = spyi_tensor_make(device, type, &desc->shape, desc->label, &error, &status)))
+            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+    }
+    if (tensor && desc->data) {
+        status = spyi_tensor_upload(tensor, desc->data, &error);
+        if (status != SPY_OK) {
+            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
+            spyi_tensor_unlink(tensor);
+            spyi_tensor_free(tensor);
+            tensor = NULL;
+        }
+    }
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return tensor;
+}
+
+void spy_retain_tensor(spy_tensor *tensor) {
+    if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_atomic_add(&tensor->object.references, 1);
+    else
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "spy_retain_tensor: the tensor %s",
+                  tensor ? "has been released" : "is NULL");
+}
+
+void spy_release_tensor(spy_tensor *tensor) {
+    if (!tensor) return;
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
+        return;
+    }
+    if (spyi_atomic_add(&tensor->object.references, -1) != 0) return;
+    spy_device *device = tensor->object.device;
+    // The last reference: whoever enters the device next takes it apart. The kind changes now, so that uses are errors.
+    tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    spyi_mutex_lock(&device->release_lock);
+    tensor->release_next = device->release_queue;
+    device->release_queue = tensor;
+    spyi_atomic_add(&device->release_count, 1);
+    spyi_mutex_unlock(&device->release_lock);
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_mutex_lock(&device->release_lock);
+    spy_tensor *queue = device->release_queue;
+    device->release_queue = NULL;
+    spyi_atomic_store(&device->release_count, 0);
+    spyi_mutex_unlock(&device->release_lock);
+    while (queue) {
+        spy_tensor *tensor = queue;
+        queue = tensor->release_next;
+        spyi_tensor_unlink(tensor);
+        spyi_tensor_free(tensor);
+    }
+}
+
+static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data, size_t size_bytes) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
+    if (size_bytes != needed) {
+        spyi_text shape = { NULL, 0, 0 };
+        spyi_shape_text(&tensor->shape, &shape);
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu",
+                  function, spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
+        spyi_text_free(&shape);
+        return false;
+    }
+    if (!data && needed) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+        return false;
+    }
+    return true;
+}
+
+spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
+    const char *function = "spy_tensor_read";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (spyi_check_transfer(tensor, function, data, size_bytes)) {
+        status = spyi_tensor_download(tensor, data, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
+    const char *function = "spy_tensor_write";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (spyi_check_transfer(tensor, function, data, size_bytes)) {
+        status = spyi_tensor_upload(tensor, data, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
+static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR:
+        return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: {
+        size_t size = spyi_scalar_size(type->scalar);
+        for (uint32_t i = 0; i < type->rows * type->columns; i++)
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+        return true;
+    }
+    case SPYI_TYPE_ARRAY:
+        for (int64_t i = 0; i < type->count; i++)
+            if (!spyi_fill_element(type->element, value, host + (size_t)i * spyi_type_host_stride(type->element)))
+                return false;
+        return true;
+    case SPYI_TYPE_STRUCT:
+        for (uint32_t i = 0; i < type->field_count; i++)
+            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset)) return false;
+        return true;
+    default: return false;
+    }
+}
+
+static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    spy_device *device = t->object.device;
+    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
+    char *element = (char *)calloc(2, host_stride > stride ? host_stride : stride);
+    if (!element) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (!spyi_fill_element(t->type, value, element)) {
+        free(element);
+        spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    char *image = element + (host_stride > stride ? host_stride : stride);
+    spyi_type_to_device(t->type, image, element, 1);
+    // The GPU can repeat 4 bytes: enough for elements whose bytes repeat with period 4 and ranges on that grid.
+    uint32_t pattern = 0;
+    char *word = (char *)&pattern;
+    bool repeats = stride == 1 || stride == 2 || stride % 4 == 0;
+    for (size_t i = 0; i < 4; i++) word[i] = image[i % stride];
+    for (size_t i = 4; i < stride; i++) repeats = repeats && image[i] == image[i - 4];
+    uint64_t grid = device->base->limits.fill_alignment, size = t->end_bytes - t->begin_bytes;
+    spy_status status;
+    if (repeats && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0) {
+        spyi_storage *storage = t->storage;
+        bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
+        if (barrier) device->epoch++;
+        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size, pattern,
+                                       barrier, error);
+        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true, device->backend->open_submit(device->gpu));
+    } else {
+        char *all = (char *)malloc((size_t)t->element_count * host_stride);
+        if (!all) {
+            spyi_text_add(error, "out of host memory");
+            status = SPY_ERROR_OUT_OF_MEMORY;
+        } else {
+            for (int64_t i = 0; i < t->element_count; i++) memcpy(all + (size_t)i * host_stride, element, host_stride);
+            status = spyi_tensor_upload(t, all, error);
+        }
+        free(all);
+    }
+    free(element);
+    return status;
+}
+
+spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
+    const char *function = "spy_tensor_fill";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
+    spy_tensor_info info;
+    memset(&info, 0, sizeof info);
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) return info;
+    const spyi_type *type = tensor->type;
+    info.shape = tensor->shape;
+    info.strides = tensor->strides;
+    info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
+    info.type = type->display;
+    info.element_count = tensor->element_count;
+    info.element_size_bytes = spyi_type_device_stride(type);
+    info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);
+    info.offset_elements = (int64_t)(tensor->offset_bytes / info.element_size_bytes);
+    info.is_contiguous = tensor->contiguous;
+    return info;
+}
+
+// >>for backends
+
+SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk, uint64_t offset,
+                                       uint64_t size, const spy_tensor_desc *desc) {
+    spyi_context *ctx = &device->ctx;
+    if (!desc || desc->data || desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data", function);
+        return NULL;
+    }
+    const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    if (!type) return NULL;
+    uint64_t stride = spyi_type_device_stride(type);
+    uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
+    if (needed > size || offset % type->device_align) {
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu",
+                  function, type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
+                  (unsigned long long)offset);
+        return NULL;
+    }
+    spyi_storage *storage = spyi_pool_import(device, chunk);
+    spy_tensor *tensor = storage ? spyi_tensor_new(device) : NULL;
+    if (!tensor) {
+        spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        return NULL;
+    }
+    storage->references++;
+    tensor->storage = storage;
+    tensor->type = type;
+    tensor->shape = desc->shape;
+    tensor->strides = spyi_row_major(&desc->shape);
+    tensor->offset_bytes = offset;
+    tensor->label = spyi_strdup(desc->label);
+    spyi_tensor_measure(tensor);
+    return tensor;
+}
+
+SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk, uint64_t *offset_bytes) {
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s", function,
+                  tensor ? "has been released" : "is NULL");
+        return false;
+    }
+    *chunk = tensor->storage->chunk;
+    *offset_bytes = tensor->storage->offset + tensor->offset_bytes;
+    return true;
+}
+
+// >>data/view.c ---------------------------------------------------------------------------------------------
+
+// Views: tensors that share the storage of another one under other shapes, strides and types.
+
+// A view of `parent` with everything but its measures set by the caller.
+static spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
+    spy_device *device = parent->object.device;
+    spy_tensor *view = spyi_tensor_new(device);
+    if (!view) {
+        spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        return NULL;
+    }
+    view->storage = parent->storage;
+    view->storage->references++;
+    view->type = parent->type;
+    view->shape = parent->shape;
+    view->strides = parent->strides;
+    view->offset_bytes = parent->offset_bytes;
+    return view;
+}
+
+// Checks a view's elements against the storage, through its largest and smallest element offset.
+static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
+                           const spyi_type *type, const char *function) {
+    spyi_context *ctx = &parent->object.device->ctx;
+    int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
+    int64_t first = (int64_t)parent->offset_bytes, size = (int64_t)parent->storage->size;
+    int64_t limit = size / stride_bytes + 1; // no offset beyond this can be inside
+    int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
+    bool inside = lowest >= -limit && lowest <= limit;
+    for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
+        int64_t n = desc->shape.dims[i], stride = strides->dims[i];
+        if (n <= 1) continue;
+        inside = stride >= -limit && stride <= limit && (stride == 0 || n - 1 <= limit);
+        if (inside && stride > 0) highest += (n - 1) * stride;
+        if (inside && stride < 0) lowest += (n - 1) * stride;
+        inside = inside && lowest >= -limit && highest <= limit;
+    }
+    if (spyi_shape_count(&desc->shape) == 0 && inside) return true;
+    if (!inside || first + lowest * stride_bytes < 0 || first + (highest + 1) * stride_bytes > size) {
+        spyi_text shape = { NULL, 0, 0 };
+        spyi_shape_text(&desc->shape, &shape);
+        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: a view of shape %s with these strides and offset %lld touches elements %lld to %lld of %s; the storage "
+                  "has %lld from the tensor's first on",
+                  function, spyi_text_str(&shape), (long long)desc->offset_elements, (long long)lowest, (long long)highest,
+                  type->display, (long long)((size - first) / stride_bytes));
+        spyi_text_free(&shape);
+        return false;
+    }
+    return true;
+}
+
+spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
+    const char *function = "spy_create_view";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    spy_device *device = tensor->object.device;
+    spyi_context *ctx = &device->ctx;
+    spy_tensor *view = NULL;
+    const spyi_type *type = NULL;
+    if (!desc)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    else if (desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape is not valid", function);
+    else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function, desc->shape.rank,
+                  desc->strides.rank);
+    else
+        type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function) : tensor->type;
+    if (type && tensor->offset_bytes % type->device_align) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu",
+                  function, (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        type = NULL;
+    }
+    if (type) {
+        spy_shape strides = desc->strides.rank ? desc->strides : spyi_row_major(&desc->shape);
+        if (spyi_view_fits(tensor, desc, &strides, type, function)) view = spyi_view_new(tensor, function);
+        if (view) {
+            view->type = type;
+            view->shape = desc->shape;
+            view->strides = strides;
+            view->offset_bytes =
+                (uint64_t)((int64_t)tensor->offset_bytes + desc->offset_elements * (int64_t)spyi_type_device_stride(type));
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
+    const char *function = "spy_create_broadcast";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    bool fits = shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
+    uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
+    for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
+        fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
+    if (!fits) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_shape_text(&tensor->shape, &text);
+        spyi_text_add(&text, " cannot be broadcast to ");
+        if (shape.rank > SPY_MAX_RANK) spyi_text_add(&text, "rank %u", shape.rank);
+        else spyi_shape_text(&shape, &text);
+        spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
+    } else {
+        view = spyi_view_new(tensor, function);
+    }
+    if (view) {
+        view->shape = shape;
+        memset(&view->strides, 0, sizeof view->strides);
+        view->strides.rank = shape.rank;
+        for (uint32_t i = 0; i < tensor->shape.rank; i++)
+            if (tensor->shape.dims[i] == shape.dims[lead + i]) view->strides.dims[lead + i] = tensor->strides.dims[i];
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// Whether `dim` is a dimension of the tensor; reports if not.
+static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *function) {
+    if (dim < tensor->shape.rank) return true;
+    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u", function, dim,
+              tensor->shape.rank);
+    return false;
+}
+
+spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
+    const char *function = "spy_create_slice";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    if (step <= 0)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function, (long long)step);
+    else if (spyi_check_dim(tensor, dim, function))
+        view = spyi_view_new(tensor, function);
+    if (view) {
+        int64_t n = tensor->shape.dims[dim];
+        if (start < 0) start = start < -n ? 0 : start + n;
+        if (stop < 0) stop = stop < -n ? 0 : stop + n;
+        if (start > n) start = n;
+        if (stop > n) stop = n;
+        int64_t count = stop > start ? (stop - start - 1) / step + 1 : 0;
+        int64_t stride = tensor->strides.dims[dim];
+        view->shape.dims[dim] = count;
+        view->strides.dims[dim] = count > 1 ? stride * step : stride;
+        if (count) view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(device);
+    return view;
+}
+
+spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
+    const char *function = "spy_create_select";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    if (spyi_check_dim(tensor, dim, function)) {
+        int64_t n = tensor->shape.dims[dim];
+        if (index < -n || index >= n)
+            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld", function,
+                      (long long)index, dim, (long long)n);
+        else
+            view = spyi_view_new(tensor, function);
+        if (view) {
+            int64_t at = index < 0 ? index + n : index;
+            view->offset_bytes +=
+                (uint64_t)(at * tensor->strides.dims[dim] * (int64_t)spyi_type_device_stride(tensor->type));
+            view->shape.rank = view->strides.rank = tensor->shape.rank - 1;
+            for (uint32_t i = dim; i < view->shape.rank; i++) {
+                view->shape.dims[i] = tensor->shape.dims[i + 1];
+                view->strides.dims[i] = tensor->strides.dims[i + 1];
+            }
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
+    const char *function = "spy_create_transpose";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    uint32_t seen = 0;
+    bool valid = order.count == tensor->shape.rank;
+    for (uint32_t i = 0; valid && i < order.count; i++) {
+        valid = order.dims[i] >= 0 && (uint32_t)order.dims[i] < order.count && !(seen & 1u << order.dims[i]);
+        if (valid) seen |= 1u << order.dims[i];
+    }
+    if (!valid)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: order must name each of the %u dimensions once", function,
+                  tensor->shape.rank);
+    else
+        view = spyi_view_new(tensor, function);
+    if (view) {
+        for (uint32_t i = 0; i < order.count; i++) {
+            view->shape.dims[i] = tensor->shape.dims[order.dims[i]];
+            view->strides.dims[i] = tensor->strides.dims[order.dims[i]];
+        }
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(device);
+    return view;
+}
+
+spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
+    const char *function = "spy_tensor_point_to";
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = tensor->object.device;
+    spy_status status = SPY_OK;
+    if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: other is not a living tensor of this device", function);
+    } else if (tensor->type != other->type || memcmp(&tensor->shape, &other->shape, sizeof tensor->shape) != 0 ||
+               memcmp(&tensor->strides, &other->strides, sizeof tensor->strides) != 0) {
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape, strides and type of the two differ", function);
+    } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
+        other->storage->references++;
+        if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        tensor->storage = other->storage;
+        tensor->offset_bytes = other->offset_bytes;
+        spyi_tensor_measure(tensor);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>data/module.c -------------------------------------------------------------------------------------------
+
+// Modules and functions: what a user loads and finds by name.
+
+SPYI_FN void spyi_module_free(spy_module *module) {
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    if (module->previous) module->previous->next = module->next;
+    else device->modules = module->next;
+    if (module->next) module->next->previous = module->previous;
+    while (module->functions) {
+        spy_function *function = module->functions;
+        module->functions = function->next;
+        if (device->cache) spyi_cache_forget_function(device, function);
+        spyi_overloads_free(&function->overloads);
+        free(function->name);
+        function->object.kind = (uint32_t)SPYI_KIND_DEAD;
+        spyi_free(ctx, function, sizeof *function);
+    }
+    if (module->unit) spyi_unit_release(module->unit);
+    for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
+    spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
+    free(module->name);
+    module->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    spyi_free(ctx, module, sizeof *module);
+}
+
+SPYI_FN void spyi_module_drop(spy_module *module) {
+    if (spyi_atomic_add(&module->object.references, -1) == 0) spyi_module_free(module);
+}
+
+static spy_status spyi_check_module_desc(spy_device *device, const char *function, const spy_module_desc *desc) {
+    spyi_context *ctx = &device->ctx;
+    if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (!desc->path && !desc->source)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    for (size_t i = 0; i < desc->link_count; i++) {
+        const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
+        if (!linked || linked->device != device)
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.link[%zu] is not a living module of this device",
+                             function, i);
+    }
+    return SPY_OK;
+}
+
+spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
+    const char *function = "spy_load_module";
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    spyi_context *ctx = &device->ctx;
+    spy_module *module = NULL;
+    spyi_unit **link = NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_module_desc(device, function, desc);
+    if (status == SPY_OK) {
+        size_t n = desc->link_count;
+        module = (spy_module *)spyi_allocate(ctx, sizeof *module);
+        if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
+        link = (spyi_unit **)malloc((n + 1) * sizeof *link);
+        if (!module || (n && !module->link) || !link) {
+            spyi_free(ctx, module, sizeof *module);
+            module = NULL;
+            status = spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        }
+    }
+    if (status == SPY_OK) {
+        for (size_t i = 0; i < desc->link_count; i++) {
+            module->link[i] = desc->link[i];
+            link[i] = desc->link[i]->unit;
+            spyi_atomic_add(&desc->link[i]->object.references, 1);
+        }
+        module->link_count = desc->link_count;
+        module->object.kind = (uint32_t)SPYI_KIND_MODULE;
+        module->object.device = device;
+        spyi_atomic_store(&module->object.references, 1);
+        module->strict_broadcasting = desc->strict_broadcasting;
+        module->next = device->modules;
+        if (module->next) module->next->previous = module;
+        device->modules = module;
+        spyi_unit_desc unit;
+        memset(&unit, 0, sizeof unit);
+        unit.path = desc->path;
+        unit.source = desc->source;
+        unit.source_size = desc->source_size_bytes;
+        unit.name = desc->name;
+        unit.include_paths = desc->include_paths;
+        unit.include_path_count = desc->include_path_count;
+        unit.defines = desc->defines;
+        unit.define_count = desc->define_count;
+        unit.link = link;
+        unit.link_count = desc->link_count;
+        status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
+        if (status == SPY_OK) {
+            module->name = spyi_strdup(spyi_unit_name(module->unit));
+        } else {
+            const char *what = desc->path ? desc->path : desc->name ? desc->name : "source";
+            spyi_fail(ctx, status, "%s: '%s': %s", function, what, spyi_text_str(&error));
+            spyi_module_free(module);
+            module = NULL;
+        }
+    }
+    spyi_text_free(&error);
+    free(link);
+    spyi_leave(device);
+    return module;
+}
+
+void spy_retain_module(spy_module *module) {
+    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module")) return;
+    spyi_atomic_add(&module->object.references, 1);
+    spyi_leave(module);
+}
+
+void spy_release_module(spy_module *module) {
+    if (!module || !spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module")) return;
+    spy_device *device = module->object.device;
+    spyi_module_drop(module);
+    spyi_leave(device);
+}
+
+spy_function *spy_find_function(spy_module *module, const char *name) {
+    const char *function = "spy_find_function";
+    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return NULL;
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    spy_function *found = NULL;
+    if (!name || !name[0]) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function, name ? "\"\"" : "NULL");
+    } else {
+        for (found = module->functions; found; found = found->next)
+            if (strcmp(found->name, name) == 0) break;
+    }
+    if (!found && name && name[0]) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_overloads overloads = { NULL, 0 };
+        spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
+        if (status != SPY_OK) {
+            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name, spyi_text_str(&error));
+        } else if (overloads.count == 0) {
+            spyi_unit_near_names(module->unit, name, &error);
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function, module->name, name,
+                      spyi_text_str(&error));
+        } else {
+            found = (spy_function *)spyi_allocate(ctx, sizeof *found);
+            if (!found) {
+                spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+                spyi_overloads_free(&overloads);
+            } else {
+                found->object.kind = (uint32_t)SPYI_KIND_FUNCTION;
+                found->object.device = device;
+                found->module = module;
+                found->name = spyi_strdup(name);
+                found->id = ++device->next_function_id;
+                found->overloads = overloads;
+                found->next = module->functions;
+                module->functions = found;
+            }
+        }
+        spyi_text_free(&error);
+    }
+    spyi_leave(device);
+    return found;
+}
+
+const char *spy_function_name(const spy_function *function) {
+    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->name : "";
+}
+
+spy_module *spy_function_module(const spy_function *function) {
+    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->module : NULL;
+}
+
+bool spy_has_type(spy_module *module, const char *name) {
+    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type")) return false;
+    bool has = name && spyi_unit_find_type(module->unit, name) != NULL;
+    spyi_leave(module);
+    return has;
+}
+
+size_t spy_type_size_bytes(spy_module *module, const char *name) {
+    const char *function = "spy_type_size_bytes";
+    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return 0;
+    spy_device *device = module->object.device;
+    const spyi_type *type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, name ? name : "", function);
+    spyi_leave(device);
+    return type ? type->host_size : 0;
+}
+
+// >>data/device.c -------------------------------------------------------------------------------------------
+
+// The device: creation, release, the guard that every public function passes, and what the device tells of itself.
+
+// >>the guard
+
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind) {
+    spyi_object *o = (spyi_object *)object;
+    return o && o->kind == (uint32_t)kind ? o : NULL;
+}
+
+static const char *spyi_kind_name(uint32_t kind) {
+    switch (kind) {
+    case SPYI_KIND_DEVICE: return "device";
+    case SPYI_KIND_MODULE: return "module";
+    case SPYI_KIND_FUNCTION: return "function";
+    case SPYI_KIND_TENSOR: return "tensor";
+    case SPYI_KIND_PREPARED: return "prepared call";
+    default: return "unknown object";
+    }
+}
+
+SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function) {
+    const spyi_object *o = (const spyi_object *)object;
+    if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
+        spy_device *device = o->device;
+        if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
+            if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
+            return true;
+        }
+        spyi_fail(NULL, SPY_ERROR_BUSY, "%s: another thread is using device '%s'; calls on one device must take turns",
+                  function, device->ctx.label);
+        return false;
+    }
+    if (!o)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function,
+                  spyi_kind_name((uint32_t)kind));
+    else if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, spyi_kind_name((uint32_t)kind));
+    else
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function,
+                  spyi_kind_name((uint32_t)kind), spyi_kind_name(o->kind));
+    return false;
+}
+
+SPYI_FN void spyi_leave(const void *object) {
+    spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
+}
+
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function, spyi_text *error) {
+    spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(error));
+    spyi_text_free(error);
+    return status;
+}
+
+// >>creation and release
+
+static void spyi_device_destroy(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    if (device->gpu) {
+        spyi_text ignored = { NULL, 0, 0 };
+        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+    }
+    while (device->close_callbacks) {
+        spyi_close_callback *callback = device->close_callbacks;
+        device->close_callbacks = callback->next;
+        callback->func(device, callback->user_data);
+        spyi_free(ctx, callback, sizeof *callback);
+    }
+    spyi_prepared_free_all(device);
+    spyi_drain_releases(device);
+    while (device->tensors) {
+        spy_tensor *tensor = device->tensors;
+        device->tensors = tensor->next;
+        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        free((void *)tensor->label);
+        tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+    while (device->dead_first) {
+        spy_tensor *tensor = device->dead_first;
+        device->dead_first = tensor->next;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+    if (device->cache) spyi_cache_destroy(device);
+    while (device->modules) spyi_module_free(device->modules); // newest first: those that link before those linked
+    if (device->readback) spyi_pool_give(device, device->readback);
+    if (device->gpu) {
+        spyi_pool_destroy(device);
+        device->backend->destroy(device->gpu);
+    }
+    if (device->compiler) spyi_compiler_destroy(device->compiler);
+    if (device->types) spyi_types_destroy(device->types);
+    free(device->dump_directory);
+    spyi_mutex_destroy(&device->release_lock);
+    spy_allocator allocator = ctx->allocator;
+    spyi_context_destroy(ctx);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    allocator.free(device, sizeof *device, allocator.user_data);
+}
+
+spy_device *spy_create_device(const spy_device_desc *desc) {
+    const char *function = "spy_create_device";
+    if (!desc) {
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    const spy_allocator *a = &desc->allocator;
+    bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
+    spyi_context setup; // reports until the device exists
+    memset(&setup, 0, sizeof setup);
+    spy_device_desc plain = *desc;
+    if (some && !all) memset(&plain.allocator, 0, sizeof plain.allocator);
+    spyi_context_init(&setup, &plain);
+    spy_device *device = NULL;
+    spy_status status = SPY_OK;
+    spyi_text error = { NULL, 0, 0 };
+    if (some && !all) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (!desc->backend) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
+    } else {
+        device = (spy_device *)spyi_allocate(&setup, sizeof *device);
+        if (!device) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (device) {
+        spyi_context_init(&device->ctx, desc);
+        device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
+        device->ctx.object.device = device;
+        spyi_atomic_store(&device->ctx.object.references, 1);
+        spyi_mutex_init(&device->release_lock);
+        device->backend = desc->backend;
+        device->epoch = 1;
+        device->dump_directory = spyi_strdup(desc->dump_directory);
+        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+    }
+    if (device && status == SPY_OK) {
+        device->base = (spyi_gpu_base *)device->gpu;
+        spyi_compiler_desc compiler;
+        memset(&compiler, 0, sizeof compiler);
+        compiler.library_path = desc->slang_library;
+        compiler.include_paths = desc->include_paths;
+        compiler.include_path_count = desc->include_path_count;
+        compiler.target = device->base->limits.target;
+        device->types = spyi_types_create(compiler.target);
+        device->compiler = device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
+        device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
+        if (!device->types || !device->compiler || !device->cache) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        } else {
+            for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
+                device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
+        }
+    }
+    if (status != SPY_OK) {
+        // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
+        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
+            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
+        if (device) spyi_device_destroy(device);
+        device = NULL;
+    }
+    spyi_text_free(&error);
+    spyi_context_destroy(&setup);
+    return device;
+}
+
+void spy_release_device(spy_device *device) {
+    if (!device || !spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device")) return;
+    spyi_device_destroy(device);
+}
+
+// >>work
+
+spy_submit_id spy_flush(spy_device *device) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush")) return 0;
+    spyi_text error = { NULL, 0, 0 };
+    spy_submit_id id = device->backend->open_submit(device->gpu);
+    spy_status status = device->backend->submit(device->gpu, &error);
+    // Without recorded work the number stays open: what was asked for ended with the batch before.
+    if (device->backend->open_submit(device->gpu) == id) id--;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, "spy_flush", &error);
+        id = 0;
+    }
+    spyi_leave(device);
+    return id;
+}
+
+static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    if (status == SPY_ERROR_NOT_READY)
+        spyi_text_free(&error); // an answer, not a failure
+    else if (status != SPY_OK)
+        spyi_fail_text(device, status, function, &error);
+    return status;
+}
+
+spy_status spy_wait(spy_device *device) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns) {
+    const char *function = "spy_wait_for_submit";
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status;
+    if (id > device->backend->open_submit(device->gpu))
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: id %llu has not been given out by spy_flush()",
+                           function, (unsigned long long)id);
+    else
+        status = spyi_wait(device, function, id, timeout_ns);
+    spyi_leave(device);
+    return status;
+}
+
+bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished")) return false;
+    bool finished = device->backend->finished_submit(device->gpu) >= id;
+    spyi_leave(device);
+    return finished;
+}
+
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *, void *), void *user_data) {
+    const char *function = "spy_add_close_callback";
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status = SPY_OK;
+    spyi_close_callback *callback = NULL;
+    if (!func) status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL", function);
+    if (status == SPY_OK) {
+        callback = (spyi_close_callback *)spyi_allocate(&device->ctx, sizeof *callback);
+        if (!callback) status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    if (callback) {
+        callback->func = func;
+        callback->user_data = user_data;
+        callback->next = device->close_callbacks;
+        device->close_callbacks = callback;
+    }
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_trim(spy_device *device) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_OK) spyi_pool_trim(device);
+    spyi_leave(device);
+    return status;
+}
+
+// >>information
+
+spy_device_info spy_get_device_info(const spy_device *device) {
+    spy_device_info info;
+    memset(&info, 0, sizeof info);
+    if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
+    return info;
+}
+
+size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity) {
+    if (!backend) {
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_enumerate_adapters: expected a backend, got NULL");
+        return 0;
+    }
+    spyi_text error = { NULL, 0, 0 };
+    size_t count = backend->enumerate(infos, infos ? capacity : 0, &error);
+    if (error.size) spyi_fail(NULL, SPY_ERROR_NO_DEVICE, "spy_enumerate_adapters: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return count;
+}
+
+spy_device_stats spy_get_device_stats(spy_device *device) {
+    spy_device_stats stats;
+    memset(&stats, 0, sizeof stats);
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats")) return stats;
+    stats = device->stats;
+    stats.dispatches = device->base->stats.dispatches;
+    stats.barriers = device->base->stats.barriers;
+    stats.submits = device->base->stats.submits;
+    stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.pool_bytes = device->pool.held_bytes;
+    stats.used_bytes = device->pool.used_bytes;
+    stats.compiler_loads = spyi_compiler_loads(device->compiler);
+    spyi_leave(device);
+    return stats;
+}
+
+// >>for backends
+
+SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
+    if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
+    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function, backend_name,
+              device->backend->name);
+    return NULL;
+}
+
+// >>bind/bind.h ---------------------------------------------------------------------------------------------
+
+// Binding: arguments are described as values, signed with a key, and matched to the parameters of one overload.
+
+// >>values: what an argument is, in the order in which arguments are written, a struct before its fields
+typedef struct spyi_value {
+    const spy_arg *arg;       // where its data is; NULL in the copies that compile threads use
+    const char *name;         // NULL: by position
+    uint8_t kind;             // spy_arg_kind
+    uint8_t direction;        // spy_direction
+    uint8_t rank;             // tensors and host arrays
+    uint8_t map_count;
+    uint32_t child_count;     // struct: its fields, which follow
+    uint32_t size;            // SPY_ARG_DATA: bytes
+    const int8_t *map;
+    const char *cast;         // explicit Slang type, or NULL
+    const spyi_type *type;    // element of tensors, host arrays and numbers; else NULL
+    const int64_t *dims;      // of tensors and host arrays
+    spy_tensor *tensor;
+} spyi_value;
+
+// The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
+typedef struct spyi_values {
+    spyi_value *items;
+    uint32_t count, capacity;
+    uint8_t *key;
+    uint32_t key_size, key_capacity;
+} spyi_values;
+
+// Fills `values` from `args`; on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error);
+// Appends the trailing sizes of tensors and arrays to the key: for calls whose types depend on them.
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values);
+SPYI_FN void spyi_values_free(spyi_values *values);
+// "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
+SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
+// Index of the value after this one and its fields.
+SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index);
+
+// >>what feeds what
+
+// How an element type in memory feeds a parameter type: the trailing dimensions it takes and what the conversion costs.
+typedef struct spyi_fit {
+    uint32_t cost;
+    uint32_t consumed;
+    int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
+} spyi_fit;
+
+// Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
+SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// Host data: scalars are converted as they are copied, so more is possible.
+SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
+SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
+
+// >>the result of binding
+
+typedef enum spyi_source {
+    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
+    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
+    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
+    SPYI_SOURCE_TENSOR,   // the argument's tensor
+    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
+    SPYI_SOURCE_NEW,      // a new tensor
+    SPYI_SOURCE_READBACK  // one value that returns to host memory
+} spyi_source;
+
+// A place where the kernel loads or stores.
+typedef struct spyi_leaf {
+    spyi_source source;
+    uint32_t value;            // index of its value
+    char *path;                // "x", "light.color", "_result"
+    const spyi_type *type;     // of the variable in the kernel
+    const spyi_type *element;  // as elements lie in device memory
+    bool in, out;
+    bool splat;                // a number for a whole vector or matrix
+    uint32_t batch_rank;       // leading dimensions, run over by the kernel
+    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
+    uint32_t consumed;         // trailing dimensions, part of one value
+    int64_t consumed_dims[SPY_MAX_RANK];
+} spyi_leaf;
+
+// A parameter or field of the kernel's call, built from a leaf or from its own fields.
+typedef struct spyi_node {
+    char *name;
+    const spyi_type *type;
+    int32_t leaf;              // -1: fields
+    uint32_t first, count;     // fields, in the node list
+    bool in, out;
+} spyi_node;
+
+typedef struct spyi_bound {
+    spyi_signature signature;  // of the chosen overload, with concrete types
+    spyi_leaf *leaves;
+    uint32_t leaf_count;
+    spyi_node *nodes;          // parameters that get an argument, then "_result" if given, then fields
+    uint32_t node_count;
+    uint32_t param_count;      // parameters that get an argument
+    bool has_result;           // nodes[param_count] is "_result"
+    uint32_t rank;             // dimensions of the kernel
+    bool strict;               // strict_broadcasting
+    bool needs_sizes;          // types were chosen by trailing sizes
+} spyi_bound;
+
+// Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound, spyi_text *error);
+SPYI_FN void spyi_bound_free(spyi_bound *bound);
+// The binding table: parameter, Slang type, argument, mapping; one line each.
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
+
+// >>bind/describe.c -----------------------------------------------------------------------------------------
+
+// Describing and signing a call: spy_args become values and a key. This runs at every call, so it only reads and copies.
+//
+// The key holds what a plan depends on: function, kinds, directions, element types, ranks, maps, casts and names. Names
+// are compared as bytes, with the key.
+
+#define SPYI_DEEPEST_STRUCT 16
+
+// Room for `extra` more key bytes; false: out of memory.
+static bool spyi_key_room(spyi_values *values, size_t extra) {
+    size_t needed = values->key_size + extra;
+    if (SPYI_LIKELY(needed <= values->key_capacity)) return true;
+    size_t capacity = needed * 2 < 512 ? 512 : needed * 2;
+    uint8_t *key = (uint8_t *)realloc(values->key, capacity);
+    if (!key) return false;
+    values->key = key;
+    values->key_capacity = (uint32_t)capacity;
+    return true;
+}
+
+static bool spyi_key_name(spyi_values *values, const char *name) {
+    size_t size = name ? strlen(name) + 1 : 1;
+    if (!spyi_key_room(values, size)) return false;
+    memcpy(values->key + values->key_size, name ? name : "", size);
+    values->key_size += (uint32_t)size;
+    return true;
+}
+
+// How messages name an argument: its name, or its position from 1.
+static void spyi_arg_name(const spy_arg *arg, size_t position, spyi_text *out) {
+    if (arg->name && arg->name[0]) spyi_text_add(out, "argument '%s'", arg->name);
+    else spyi_text_add(out, "argument %zu", position + 1);
+}
+
+static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *error, spy_status status, const char *what) {
+    spyi_arg_name(arg, position, error);
+    spyi_text_add(error, ": %s", what);
+    return status;
+}
+
+// Checks one argument's own data and fills what of a value depends on its kind.
+static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v, spyi_text *error) {
+    bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
+    switch (arg->kind) {
+    case SPY_ARG_BOOL:
+    case SPY_ARG_INT:
+    case SPY_ARG_UINT:
+    case SPY_ARG_FLOAT:
+        if (arg->dtype <= SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+        v->type = device->scalars[arg->dtype];
+        if (returns && !arg->value.out)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its result is NULL");
+        return SPY_OK;
+    case SPY_ARG_TENSOR: {
+        spy_tensor *t = arg->value.tensor;
+        if (!t) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got NULL");
+        if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
+        if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got another object");
+        if (t->object.device != device)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the tensor belongs to another device");
+        v->tensor = t;
+        v->type = t->type;
+        v->rank = (uint8_t)t->shape.rank;
+        v->dims = t->shape.dims;
+        return SPY_OK;
+    }
+    case SPY_ARG_ARRAY: {
+        if (arg->dtype < SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+        if (arg->count > SPY_MAX_RANK)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its rank is above SPY_MAX_RANK");
+        spy_shape shape;
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        int64_t count = spyi_shape_count(&shape);
+        if (count < 0)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its shape has a negative or too large size");
+        if (count > 0 && !arg->value.data)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a host array, got NULL");
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
+        v->rank = (uint8_t)arg->count;
+        v->dims = arg->dims;
+        return SPY_OK;
+    }
+    case SPY_ARG_DATA:
+        if (!arg->value.data) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected host data, got NULL");
+        if (arg->count == 0 || arg->count > UINT32_MAX)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the size of its host data is not valid");
+        v->size = (uint32_t)arg->count;
+        return SPY_OK;
+    case SPY_ARG_STRUCT:
+        if (arg->count && !arg->value.fields)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a list of fields, got NULL");
+        if (arg->count > 4096) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
+        v->child_count = (uint32_t)arg->count;
+        return SPY_OK;
+    case SPY_ARG_NEW:
+        if (!arg->value.new_tensor)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its tensor is NULL");
+        return SPY_OK;
+    default:
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "it was not made by one of the spy_arg_*, spy_out_* or spy_inout_* functions");
+    }
+}
+
+static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values, spyi_text *error) {
+    if (depth > SPYI_DEEPEST_STRUCT) {
+        spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (size_t i = 0; i < args.count; i++) {
+        const spy_arg *arg = &args.items[i];
+        if (values->count == values->capacity) {
+            uint32_t capacity = values->capacity ? values->capacity * 2 : 32;
+            spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+            if (!items) return SPY_ERROR_OUT_OF_MEMORY;
+            values->items = items;
+            values->capacity = capacity;
+        }
+        spyi_value *v = &values->items[values->count++];
+        memset(v, 0, sizeof *v);
+        v->arg = arg;
+        v->name = arg->name;
+        v->kind = (uint8_t)arg->kind;
+        v->direction = (uint8_t)arg->direction;
+        v->cast = arg->type;
+        v->map = arg->map;
+        if (arg->map_count > SPY_MAX_RANK)
+            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT, "its mapping has more than SPY_MAX_RANK entries");
+        v->map_count = (uint8_t)arg->map_count;
+        spy_status status = spyi_describe_one(device, arg, i, v, error);
+        if (status != SPY_OK) return status;
+        if (!spyi_key_room(values, 12 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
+        uint8_t *key = values->key + values->key_size;
+        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
+        key[0] = v->kind;
+        key[1] = v->direction;
+        key[2] = v->rank;
+        key[3] = v->map_count;
+        memcpy(key + 4, &detail, 4);
+        memcpy(key + 8, arg->map, v->map_count);
+        values->key_size += 8u + v->map_count;
+        if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (v->kind == SPY_ARG_STRUCT) {
+            spy_args fields;
+            fields.items = arg->value.fields;
+            fields.count = arg->count;
+            status = spyi_describe_list(device, fields, depth + 1, values, error); // may move values->items
+            if (status != SPY_OK) return status;
+        }
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error) {
+    values->count = 0;
+    values->key_size = 0;
+    if (args.count && !args.items) {
+        spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(values->key, &function->id, 4);
+    values->key_size = 4;
+    spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
+    return status;
+}
+
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values) {
+    for (uint32_t i = 0; i < values->count; i++) {
+        const spyi_value *v = &values->items[i];
+        uint32_t trailing = v->rank < 2 ? v->rank : 2;
+        if (!spyi_key_room(values, trailing * sizeof(int64_t))) return false;
+        if (trailing) memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));
+        values->key_size += trailing * (uint32_t)sizeof(int64_t);
+    }
+    return true;
+}
+
+SPYI_FN void spyi_values_free(spyi_values *values) {
+    free(values->items);
+    free(values->key);
+    memset(values, 0, sizeof *values);
+}
+
+SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
+    uint32_t end = index + 1;
+    for (uint32_t i = 0; i < values[index].child_count; i++) end = spyi_value_end(values, end);
+    return end;
+}
+
+SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
+    const char *way = value->direction == SPY_DIRECTION_OUT ? "out " : value->direction == SPY_DIRECTION_INOUT ? "inout " : "";
+    spy_shape shape;
+    shape.rank = value->rank;
+    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
+    switch (value->kind) {
+    case SPY_ARG_BOOL:
+    case SPY_ARG_INT:
+    case SPY_ARG_UINT:
+    case SPY_ARG_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
+    case SPY_ARG_TENSOR:
+        spyi_text_add(out, "%s tensor ", value->type->display);
+        spyi_shape_text(&shape, out);
+        break;
+    case SPY_ARG_ARRAY:
+        spyi_text_add(out, "%s%s host array ", way, value->type->display);
+        spyi_shape_text(&shape, out);
+        break;
+    case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
+    case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
+    case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    default: spyi_text_add(out, "nothing"); break;
+    }
+}
+
+// >>bind/fit.c ----------------------------------------------------------------------------------------------
+
+// What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
+//
+// Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
+// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused.
+
+#define SPYI_NO_FIT UINT32_MAX
+
+static bool spyi_dtype_is_float(spy_dtype d) { return d >= SPY_FLOAT16; }
+static bool spyi_dtype_is_signed(spy_dtype d) {
+    return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
+}
+
+// Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
+static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
+    if (from == to) return 0;
+    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
+    if (to == SPY_BOOL) return SPYI_NO_FIT;
+    if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
+    if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
+    if (spyi_dtype_is_float(to)) return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
+    if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
+    return to_size == from_size ? 6 : SPYI_NO_FIT;
+}
+
+// Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
+static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
+    uint32_t cost = spyi_memory_cost(from, to);
+    if (cost != SPYI_NO_FIT) return cost;
+    if (spyi_dtype_is_float(from) && spyi_dtype_is_float(to)) return 2; // rounds
+    return 9;
+}
+
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output, spyi_fit *fit) {
+    fit->cost = 0;
+    fit->consumed = 0;
+    if (element == type) return true;
+    if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
+        spyi_fit inner;
+        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK) return false;
+        fit->cost = inner.cost;
+        fit->consumed = inner.consumed + 1;
+        fit->dims[0] = type->count;
+        memcpy(fit->dims + 1, inner.dims, inner.consumed * sizeof *inner.dims);
+        return true;
+    }
+    bool plain = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    bool plain_element =
+        element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR || element->kind == SPYI_TYPE_MATRIX;
+    if (!plain || !plain_element) return false;
+    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar) : spyi_memory_cost(element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
+    if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
+    if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
+    if (element->kind == SPYI_TYPE_VECTOR) return element->columns == type->columns;
+    fit->dims[fit->consumed++] = type->columns;
+    return true;
+}
+
+SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
+    return spyi_fit_type(element, type, false, output, fit);
+}
+
+SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
+    return spyi_fit_type(element, type, true, output, fit);
+}
+
+SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR: return spyi_type_scalar(types, scalar);
+    case SPYI_TYPE_VECTOR: return spyi_type_vector(types, scalar, type->columns);
+    case SPYI_TYPE_MATRIX: return spyi_type_matrix(types, scalar, type->rows, type->columns);
+    case SPYI_TYPE_ARRAY: return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
+    default: return type;
+    }
+}
+
+// >>bind/bind.c ---------------------------------------------------------------------------------------------
+
+// Binding a call: every overload is tried, each argument matched to its parameter, and the cheapest overload wins.
+//
+// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
+// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
+// that the arguments could have, the ones that take the fewest trailing dimensions first.
+
+// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
+typedef struct spyi_attempt {
+    spy_function *function;
+    spyi_unit *unit;
+    spyi_types *types;
+    const spyi_values *values;
+    spyi_bound bound;
+    uint32_t cost;
+    uint32_t node_capacity, leaf_capacity;
+    spyi_text reason;
+    spy_status status; // of the failure
+} spyi_attempt;
+
+static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
+    char line[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    spyi_text_clear(&a->reason);
+    spyi_text_add(&a->reason, "%s", line);
+    a->status = status;
+    return false;
+}
+
+static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out) {
+    spyi_bound *b = &a->bound;
+    if (b->node_count == a->node_capacity) {
+        uint32_t capacity = a->node_capacity ? a->node_capacity * 2 : 16;
+        spyi_node *nodes = (spyi_node *)realloc(b->nodes, capacity * sizeof *nodes);
+        if (!nodes) return -1;
+        b->nodes = nodes;
+        a->node_capacity = capacity;
+    }
+    spyi_node *node = &b->nodes[b->node_count];
+    memset(node, 0, sizeof *node);
+    node->name = spyi_strdup(name);
+    node->type = type;
+    node->leaf = -1;
+    node->in = in;
+    node->out = out;
+    return (int32_t)b->node_count++;
+}
+
+static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type, bool in, bool out) {
+    spyi_bound *b = &a->bound;
+    if (b->leaf_count == a->leaf_capacity) {
+        uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
+        spyi_leaf *leaves = (spyi_leaf *)realloc(b->leaves, capacity * sizeof *leaves);
+        if (!leaves) return NULL;
+        b->leaves = leaves;
+        a->leaf_capacity = capacity;
+    }
+    spyi_leaf *leaf = &b->leaves[b->leaf_count++];
+    memset(leaf, 0, sizeof *leaf);
+    leaf->value = value;
+    leaf->path = spyi_strdup(path);
+    leaf->type = type;
+    leaf->element = type;
+    leaf->in = in;
+    leaf->out = out;
+    return leaf;
+}
+
+// What is wrong between an argument and a type, in the order function, argument, expected, got.
+static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v, const char *hint) {
+    spyi_text got = { NULL, 0, 0 };
+    spyi_value_text(v, &got);
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a %s%s", path, type->display, spyi_text_str(&got), hint);
+    spyi_text_free(&got);
+    return false;
+}
+
+static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
+    bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
+    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT) return true;
+    if (returns && !out)
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
+    if (!returns && out)
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input", path,
+                       in ? "inout" : "out", in ? "inout" : "out");
+    if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output",
+                       path);
+    return true;
+}
+
+// Leading dimensions of a leaf to kernel dimensions: aligned at the last one later (see spyi_finish_maps) or as mapped.
+static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit) {
+    if (v->rank < fit->consumed) {
+        spyi_text got = { NULL, 0, 0 };
+        spyi_value_text(v, &got);
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got a %s", leaf->path, leaf->type->display,
+                fit->consumed, spyi_text_str(&got));
+        spyi_text_free(&got);
+        return false;
+    }
+    leaf->consumed = fit->consumed;
+    memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
+    leaf->batch_rank = v->rank - fit->consumed;
+    if (v->map_count && v->map_count != leaf->batch_rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)", leaf->path,
+                       v->map_count, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+    for (uint32_t i = 0; i < v->map_count; i++) {
+        int kernel_dim = v->map[i];
+        if (kernel_dim < 0 || kernel_dim >= SPY_MAX_RANK)
+            return spyi_no(a, SPY_ERROR_OUT_OF_RANGE, "'%s': its mapping names dimension %d; expected 0 to %d", leaf->path,
+                           kernel_dim, SPY_MAX_RANK - 1);
+        for (uint32_t j = 0; j < i; j++)
+            if (leaf->map[j] == kernel_dim)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': its mapping names dimension %d twice", leaf->path, kernel_dim);
+        leaf->map[i] = (uint8_t)kernel_dim;
+    }
+    return true;
+}
+
+static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *type = leaf->type;
+    spyi_fit fit;
+    if (leaf->out) {
+        if (type != v->type) return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
+        leaf->source = SPYI_SOURCE_READBACK;
+        return true;
+    }
+    leaf->source = SPYI_SOURCE_SCALAR;
+    leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    const spyi_type *scalar = leaf->splat ? spyi_type_scalar(a->types, type->scalar) : type;
+    if (!spyi_fit_host(v->type, scalar, false, &fit) || fit.consumed) return spyi_mismatch(a, path, type, v, "");
+    leaf->element = scalar;
+    a->cost += fit.cost + (leaf->splat ? 20 : 0);
+    return true;
+}
+
+// Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
+static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *type = leaf->type;
+    spyi_fit fit;
+    bool host = v->kind == SPY_ARG_ARRAY;
+    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit) : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    if (!fits) {
+        bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
+        return spyi_mismatch(a, path, type, v,
+                             device_double ? "; device float64 is not converted: make a float32 tensor"
+                             : leaf->out   ? "; outputs are not converted"
+                                           : "");
+    }
+    if (!spyi_set_batch(a, leaf, v, &fit)) return false;
+    a->cost += fit.cost;
+    if (!host) {
+        leaf->source = SPYI_SOURCE_TENSOR;
+        leaf->element = v->type;
+    } else if (leaf->batch_rank == 0) {
+        leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_INLINE;
+    } else { // converted while it is uploaded
+        leaf->source = SPYI_SOURCE_UPLOAD;
+        const spyi_type *scalar = type;
+        while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
+        leaf->element = spyi_type_scalar(a->types, scalar->scalar);
+    }
+    return true;
+}
+
+// Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
+static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name, const char *path, bool in,
+                            bool out, int32_t *node_out);
+
+static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, bool in, bool out,
+                             int32_t node) {
+    const spyi_value *v = &a->values->items[index];
+    if (type->kind != SPYI_TYPE_STRUCT) return spyi_mismatch(a, path, type, v, "");
+    if (v->child_count != type->field_count) {
+        // Too many are found below by name; here for the count alone.
+        if (v->child_count > type->field_count)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display, type->field_count,
+                           v->child_count);
+    }
+    int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
+    if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
+    bool good = true;
+    uint32_t child = index + 1;
+    for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
+        const char *field_name = a->values->items[child].name;
+        uint32_t f = i;
+        if (field_name && field_name[0])
+            for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
+        if (f >= type->field_count) {
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display, field_name);
+        } else if (children[f] >= 0) {
+            good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path, type->fields[f].name);
+        } else {
+            spyi_text field_path = { NULL, 0, 0 };
+            spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
+            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name, spyi_text_str(&field_path), in, out,
+                                   &children[f]);
+            spyi_text_free(&field_path);
+        }
+    }
+    for (uint32_t f = 0; good && f < type->field_count; f++)
+        if (children[f] < 0)
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, type->fields[f].name, type->display);
+    if (good) { // children lie anywhere in the list: link them through a run of copies at its end
+        uint32_t first = a->bound.node_count;
+        for (uint32_t f = 0; good && f < type->field_count; f++) {
+            spyi_node copy = a->bound.nodes[children[f]];
+            int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
+            good = at >= 0;
+            if (good) {
+                a->bound.nodes[at].leaf = copy.leaf;
+                a->bound.nodes[at].first = copy.first;
+                a->bound.nodes[at].count = copy.count;
+            }
+        }
+        a->bound.nodes[node].first = first;
+        a->bound.nodes[node].count = type->field_count;
+    }
+    free(children);
+    return good;
+}
+
+static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name, const char *path, bool in,
+                            bool out, int32_t *node_out) {
+    const spyi_value *v = &a->values->items[index];
+    if (type->kind == SPYI_TYPE_OTHER || type->kind == SPYI_TYPE_VOID)
+        return spyi_mismatch(a, path, type, v, type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
+    if (!spyi_check_direction(a, path, v, in, out)) return false;
+    if (v->cast && v->kind != SPY_ARG_NEW) {
+        const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
+        if (!cast) return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path, v->cast);
+        if (cast != type)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path, type->display, cast->display);
+    }
+    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    *node_out = node;
+    if (v->kind == SPY_ARG_STRUCT) return spyi_bind_fields(a, index, type, path, in, out, node);
+    spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    switch (v->kind) {
+    case SPY_ARG_TENSOR:
+    case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
+    case SPY_ARG_DATA:
+        if (v->size != type->host_size)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path, type->display,
+                           type->host_size, v->size);
+        leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
+        return true;
+    case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
+    default: return spyi_bind_number(a, leaf, v, path);
+    }
+}
+
+// Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
+static bool spyi_finish_maps(spyi_attempt *a) {
+    spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (leaf->batch_rank > b->rank) b->rank = leaf->batch_rank;
+        for (uint32_t d = 0; d < v->map_count; d++)
+            if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
+        if (!v->map_count)
+            for (uint32_t d = 0; d < leaf->batch_rank; d++) leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
+        if (b->strict && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u", leaf->path,
+                           b->rank, leaf->batch_rank);
+    }
+    return true;
+}
+
+// >>arguments to parameters
+
+// For each parameter the index of its top-level value, or -1; the result's value in *result.
+static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param, int32_t *result) {
+    const spyi_values *values = a->values;
+    uint32_t n = signature->param_count, position = 0;
+    *result = -1;
+    for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
+        const char *name = values->items[i].name;
+        if (name && strcmp(name, "_result") == 0) {
+            if (*result >= 0) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            *result = (int32_t)i;
+            continue;
+        }
+        uint32_t p = position;
+        if (name && name[0]) {
+            for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
+            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "it has no parameter '%s'", name);
+        } else {
+            position++;
+            if (p >= n) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u arguments, got more", n);
+        }
+        if (of_param[p] >= 0)
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice", signature->params[p].name);
+        of_param[p] = (int32_t)i;
+    }
+    uint32_t given = 0;
+    for (uint32_t p = 0; p < n; p++) {
+        if (of_param[p] < 0 && !signature->params[p].has_default)
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing", signature->params[p].name);
+        if (of_param[p] >= 0) {
+            if (given != p)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given, so '%s' before it is needed as well",
+                               signature->params[p].name, signature->params[given].name);
+            given++;
+        }
+    }
+    return true;
+}
+
+// Binds parameters and result once every parameter type is known.
+static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+                             const int32_t *of_param, int32_t result) {
+    spyi_bound *b = &a->bound;
+    // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
+    uint32_t given = 0;
+    while (given < signature->param_count && of_param[given] >= 0) given++;
+    uint32_t tops = given + (result >= 0 ? 1u : 0u);
+    for (uint32_t i = 0; i < tops; i++)
+        if (spyi_add_node(a, "", NULL, false, false) < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    b->param_count = given;
+    b->has_result = result >= 0;
+    for (uint32_t i = 0; i < tops; i++) {
+        bool is_result = i == given;
+        const spyi_param *p = is_result ? NULL : &signature->params[i];
+        const char *name = is_result ? "_result" : p->name;
+        const spyi_type *type = is_result ? signature->result : types[i];
+        int32_t node = -1;
+        if (is_result && type->kind == SPYI_TYPE_VOID)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
+        if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name, !is_result && p->in,
+                             is_result || p->out, &node))
+            return false;
+        free(b->nodes[i].name);
+        b->nodes[i] = b->nodes[node];
+        b->nodes[i].name = spyi_strdup(name);
+    }
+    return spyi_finish_maps(a);
+}
+
+static void spyi_bound_reset(spyi_attempt *a) {
+    bool strict = a->bound.strict;
+    spyi_bound_free(&a->bound);
+    a->bound.strict = strict;
+    a->cost = 0;
+    a->node_capacity = a->leaf_capacity = 0;
+}
+
+// >>open parameters
+
+// The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
+// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays.
+static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed, uint32_t form) {
+    if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
+    if (!v->type) return NULL;
+    if (consumed == 0) return form == 0 ? v->type : NULL;
+    if (consumed > v->rank || consumed > 2) return NULL;
+    int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
+    bool scalar = v->type->kind == SPYI_TYPE_SCALAR;
+    bool last_short = last >= 2 && last <= 4, before_short = before >= 2 && before <= 4;
+    if (last < 1 || (consumed == 2 && before < 1)) return NULL;
+    if (form == 0) {
+        if (!scalar || !last_short || (consumed == 2 && !before_short)) return NULL;
+        return consumed == 1 ? spyi_type_vector(a->types, v->type->scalar, (uint32_t)last)
+                             : spyi_type_matrix(a->types, v->type->scalar, (uint32_t)before, (uint32_t)last);
+    }
+    if (form == 1) {
+        if (!scalar || consumed != 2 || !last_short) return NULL;
+        return spyi_type_array(a->types, spyi_type_vector(a->types, v->type->scalar, (uint32_t)last), before);
+    }
+    const spyi_type *row = spyi_type_array(a->types, v->type, last);
+    return consumed == 1 ? row : spyi_type_array(a->types, row, before);
+}
+
+// Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
+static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param, int32_t result,
+                           const spyi_type *const *views, const uint32_t *consumed, uint32_t given) {
+    spyi_signature signature;
+    memset(&signature, 0, sizeof signature);
+    int chosen = 0;
+    if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen)) return false;
+    const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
+    bool good = types && signature.param_count == open->param_count;
+    for (uint32_t p = 0; good && p < given; p++)
+        types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
+    spyi_bound_reset(a);
+    good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
+        for (uint32_t p = 0; p < given; p++)
+            if (a->bound.leaves[i].value == (uint32_t)of_param[p] && open->params[p].type->kind == SPYI_TYPE_OTHER &&
+                a->values->items[of_param[p]].type && !a->values->items[of_param[p]].cast)
+                good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
+    free(types);
+    if (good) a->bound.signature = signature;
+    else spyi_signature_free(&signature);
+    return good;
+}
+
+#define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
+
+static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param, int32_t result) {
+    uint32_t given = 0;
+    while (given < open->param_count && of_param[given] >= 0) given++;
+    const spyi_type **views = (const spyi_type **)calloc(given + 1, sizeof *views);
+    uint32_t *choice = (uint32_t *)calloc(2 * (given + 1), sizeof *choice); // per open parameter: consumed * 3 + form
+    uint32_t *consumed = choice ? choice + given + 1 : NULL;
+    bool found = false, sizes = false, possible = views && choice;
+    for (uint32_t p = 0; possible && p < given; p++) {
+        const spyi_value *v = &a->values->items[of_param[p]];
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
+            views[p] = open->params[p].type;
+        } else if (!spyi_view_type(a, v, 0, 0)) {
+            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
+                               open->params[p].name, open->params[p].type->display);
+        }
+    }
+    int queries = 0;
+    // All choices whose consumed dimensions sum to 0, then 1, ...: the element type wins over vectors and arrays.
+    for (uint32_t total = 0; possible && !found && total <= 2 * given; total++) {
+        memset(choice, 0, given * sizeof *choice);
+        for (bool more = true; more && !found && queries < SPYI_MOST_QUERIES;) {
+            uint32_t sum = 0;
+            bool valid = true;
+            for (uint32_t p = 0; p < given && valid; p++) {
+                if (open->params[p].type->kind != SPYI_TYPE_OTHER) continue;
+                consumed[p] = choice[p] / 3;
+                sum += consumed[p];
+                views[p] = spyi_view_type(a, &a->values->items[of_param[p]], consumed[p], choice[p] % 3);
+                valid = views[p] != NULL;
+            }
+            if (valid && sum == total) {
+                queries++;
+                found = spyi_try_views(a, overload, open, of_param, result, views, consumed, given);
+                sizes = total > 0;
+            }
+            more = false; // next choice: count up in base 9 over the open parameters
+            for (uint32_t p = 0; p < given && !more; p++) {
+                if (open->params[p].type->kind != SPYI_TYPE_OTHER) continue;
+                if (++choice[p] < 9) more = true;
+                else choice[p] = 0;
+            }
+        }
+    }
+    if (found) a->bound.needs_sizes = sizes;
+    else if (possible) spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "Slang finds no types for its open parameters");
+    free(views);
+    free(choice);
+    return found;
+}
+
+// >>overloads
+
+static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
+    const spyi_signature *signature = &a->function->overloads.items[overload];
+    uint32_t n = signature->param_count;
+    int32_t *of_param = (int32_t *)malloc((n + 1) * sizeof *of_param);
+    const spyi_type **types = (const spyi_type **)malloc((n + 1) * sizeof *types);
+    int32_t result = -1;
+    bool open = signature->generic;
+    bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
+    for (uint32_t p = 0; good && p < n; p++) {
+        types[p] = signature->params[p].type;
+        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER);
+    }
+    if (good && open) {
+        good = spyi_bind_open(a, (int)overload, signature, of_param, result);
+    } else if (good) {
+        good = spyi_bind_params(a, signature, types, of_param, result);
+        if (good) {
+            // The function keeps its own signature; the plan gets a copy of what it needs of it.
+            a->bound.signature.display = spyi_strdup(signature->display);
+            a->bound.signature.result = signature->result;
+            a->bound.signature.differentiable = signature->differentiable;
+        }
+    }
+    free(of_param);
+    free(types);
+    return good;
+}
+
+static uint32_t spyi_defaulted(const spyi_attempt *a, uint32_t overload) {
+    return a->function->overloads.items[overload].param_count - a->bound.param_count;
+}
+
+// Slang's own words on why a call with these arguments fits no overload, when types can be named.
+static void spyi_add_compiler_notes(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_type *types[32];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
+        const spyi_value *v = &values->items[i];
+        if (v->name && strcmp(v->name, "_result") == 0) continue;
+        if (!v->type || count == 32) return;
+        types[count++] = v->type;
+    }
+    spyi_text notes = { NULL, 0, 0 };
+    spyi_unit_explain(function->module->unit, function->name, types, count, &notes);
+    if (notes.size) spyi_text_add(error, "\nSlang says, for single elements:\n%s", spyi_text_str(&notes));
+    spyi_text_free(&notes);
+}
+
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound, spyi_text *error) {
+    uint32_t n = function->overloads.count, best = n, ties = 0;
+    bool generic_failed = false;
+    spyi_attempt attempt, winner;
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_TYPE_MISMATCH;
+    memset(&winner, 0, sizeof winner);
+    for (uint32_t i = 0; i < n; i++) {
+        const spyi_signature *signature = &function->overloads.items[i];
+        memset(&attempt, 0, sizeof attempt);
+        attempt.function = function;
+        attempt.unit = function->module->unit;
+        attempt.types = function->object.device->types;
+        attempt.values = values;
+        attempt.bound.strict = function->module->strict_broadcasting;
+        bool good = spyi_bind_overload(&attempt, i);
+        if (!good) {
+            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display, spyi_text_str(&attempt.reason));
+            if (n == 1) status = attempt.status;
+            generic_failed = generic_failed || signature->generic;
+        }
+        bool better = false, equal = false;
+        if (good && best < n) {
+            uint32_t missing = spyi_defaulted(&attempt, i), best_missing = spyi_defaulted(&winner, best);
+            bool generic = signature->generic, best_generic = function->overloads.items[best].generic;
+            if (attempt.cost != winner.cost) better = attempt.cost < winner.cost;
+            else if (missing != best_missing) better = missing < best_missing;
+            else if (generic != best_generic) better = !generic;
+            else equal = true;
+        }
+        if (good && (best == n || better)) {
+            spyi_bound_free(&winner.bound);
+            spyi_text_free(&winner.reason);
+            winner = attempt;
+            best = i;
+            ties = 1;
+            spyi_text_clear(&tied);
+            spyi_text_add(&tied, "\n    %s", signature->display);
+            continue;
+        }
+        if (equal) {
+            ties++;
+            spyi_text_add(&tied, "\n    %s", signature->display);
+        }
+        spyi_bound_free(&attempt.bound);
+        spyi_text_free(&attempt.reason);
+    }
+    if (best < n && ties == 1) {
+        *bound = winner.bound;
+        memset(&winner.bound, 0, sizeof winner.bound);
+        status = SPY_OK;
+    } else if (best < n) {
+        status = SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties, spyi_text_str(&tied));
+    } else {
+        spyi_text_add(error, "the arguments fit %s:%s", n == 1 ? "not" : "no overload", spyi_text_str(&reasons));
+        if (generic_failed) spyi_add_compiler_notes(function, values, error);
+    }
+    spyi_bound_free(&winner.bound);
+    spyi_text_free(&winner.reason);
+    spyi_text_free(&reasons);
+    spyi_text_free(&tied);
+    return status;
+}
+
+SPYI_FN void spyi_bound_free(spyi_bound *bound) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
+    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
+    free(bound->leaves);
+    free(bound->nodes);
+    spyi_signature_free(&bound->signature);
+    memset(bound, 0, sizeof *bound);
+}
+
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
+        spyi_value_text(&values->items[leaf->value], &value);
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
+        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
+                      leaf->in && leaf->out ? "inout" : leaf->out ? "out" : "in", leaf->type->display, spyi_text_str(&value),
+                      spyi_text_str(&map), leaf->consumed ? ", trailing ones feed the type" : "");
+        spyi_text_free(&value);
+        spyi_text_free(&map);
+    }
+}
+
+// >>emit/emit.h ---------------------------------------------------------------------------------------------
+
+// Emission: the text of one kernel variant of a bound call, and the program that packs its parameter block.
+
+#define SPYI_MOST_MEMORY_LEAVES 64
+
+// How a leaf's memory is walked, told by the strides of the collapsed dimensions.
+typedef enum spyi_walk_kind {
+    SPYI_WALK_UNIFORM, // all strides 0: loaded once
+    SPYI_WALK_LINEAR,  // element number = thread's element number
+    SPYI_WALK_INNER,   // wide: neighbours along the innermost dimension, other strides any
+    SPYI_WALK_STILL,   // wide: innermost stride 0, other strides any
+    SPYI_WALK_STRIDED  // any strides
+} spyi_walk_kind;
+
+#define SPYI_WALK_MASK 7u
+#define SPYI_WALK_GATHER 8u // consumed dimensions are not packed: components are loaded one by one
+
+// What tells one variant of a plan's kernel from another. Compared as bytes.
+typedef struct spyi_variant_key {
+    uint8_t rank;         // collapsed dimensions; 0: one element
+    uint8_t width;        // elements a thread: 1, or 4 in wide variants
+    uint8_t bindings;     // structured buffers instead of pointers
+    uint8_t index64;      // offsets beyond 32 bits
+    uint8_t folded;       // more groups than one dimension holds
+    uint8_t walk_count;
+    uint8_t reserved[2];
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind | SPYI_WALK_GATHER; unused ones 0
+} spyi_variant_key;
+
+// One step of packing: `offset` is where in the block.
+typedef enum spyi_pack_op {
+    SPYI_PACK_COUNT,   // elements, uint32
+    SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
+    SPYI_PACK_MAGIC,   // its multiplier for division, uint32
+    SPYI_PACK_SHIFT,   // and its shift, uint32
+    SPYI_PACK_ADDRESS, // of the leaf's first element, uint64
+    SPYI_PACK_BASE,    // elements from the binding's start to the leaf's first, uint32
+    SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
+    SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_SCALAR,  // number, converted
+    SPYI_PACK_BYTES,   // host value in the device's layout
+    SPYI_PACK_INLINE   // host array in the device's layout
+} spyi_pack_op;
+
+typedef struct spyi_pack {
+    uint8_t op; // spyi_pack_op
+    uint8_t dim;
+    uint16_t leaf;
+    uint32_t offset;
+} spyi_pack;
+
+// A kernel's text and how to call it.
+typedef struct spyi_emitted {
+    spyi_text text;
+    spyi_pack *packs;
+    uint32_t pack_count;
+    uint32_t block_size;
+    bool block_by_address;
+    uint32_t binding_count;
+    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
+    uint32_t group_size;
+} spyi_emitted;
+
+#define SPYI_KERNEL_ENTRY "spy_kernel"
+
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound, const spyi_variant_key *key,
+                             spyi_emitted *out, spyi_text *error);
+SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
+
+// The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
+SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather);
+// Whether a leaf lies in device memory; else it travels in the block.
+SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
+// Whether several neighbours of this leaf can be loaded as one vector.
+SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
+
+// >>emit/kernel.c -------------------------------------------------------------------------------------------
+
+// The text of a kernel: loads, one call, stores. User code is imported, never pasted.
+//
+// What was tried (2^26 floats, GB/s, NVIDIA H200, Vulkan; hand-written kernels, see make bench for ours):
+//   one float a thread, groups of 32                      630
+//   one float a thread, groups of 256                    3150
+//   float4 through pointers, groups of 256               3144
+//   float4 through StructuredBuffer<float4>, 256         4002   <- wide variant with bindings
+//   16 floats a thread, pointers, strided float4 first   3894
+//   float3, one element a thread                         3945   <- flat variant
+//   float3, four elements as three float4                1546   (array went to local memory)
+// Row broadcast: a division a thread 2121, float4 along the row 3435. lavapipe: structured buffers are 2.4 to 5 times
+// faster than pointers.
+
+// >>leaves
+
+SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD || leaf->source == SPYI_SOURCE_NEW ||
+           leaf->source == SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
+    return leaf->consumed == 0 && leaf->element->kind == SPYI_TYPE_SCALAR && leaf->type->kind == SPYI_TYPE_SCALAR;
+}
+
+static const spyi_type *spyi_innermost(const spyi_type *type) {
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type;
+}
+
+SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather) {
+    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
+    if (leaf->consumed == 0 || gather) return leaf->element;
+    const spyi_type *inner = spyi_innermost(leaf->element);
+    if (inner->kind == SPYI_TYPE_STRUCT) return leaf->type;
+    return spyi_type_with_scalar(types, leaf->type, inner->scalar);
+}
+
+// As Slang code spells a type.
+static const char *spyi_spell(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_ARRAY || type->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
+}
+
+// As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
+static void spyi_spell_memory(const spyi_type *type, spyi_text *out) {
+    bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
+    if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "uint");
+    else spyi_text_add(out, "uint%u", type->columns);
+}
+
+static bool spyi_bare_bool(const spyi_type *type) {
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) && type->scalar == SPY_BOOL;
+}
+
+// `expression` of memory type `from` as a value of type `to`.
+static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression, spyi_text *out) {
+    if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
+    else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
+    else if (from == to) spyi_text_add(out, "%s", expression);
+    else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
+}
+
+// A value of type `from` as it is stored; outputs never change scalars otherwise.
+static void spyi_spell_store(const spyi_type *from, const char *expression, spyi_text *out) {
+    if (!spyi_bare_bool(from)) {
+        spyi_text_add(out, "%s", expression);
+    } else {
+        spyi_spell_memory(from, out);
+        spyi_text_add(out, "(%s)", expression);
+    }
+}
+
+// >>state of one emission
+
+typedef struct spyi_emit_state {
+    const spyi_bound *bound;
+    const spyi_variant_key *key;
+    spyi_types *types;
+    spyi_emitted *out;
+    spyi_text fields;   // of the parameter block's struct
+    spyi_text buffers;  // entry-point parameters
+    spyi_text body;
+    char **names;       // of each leaf in block and buffers: its path with dots replaced
+    char **lvalues;     // of each leaf in the kernel
+    bool *fresh;        // the leaf's variable is declared where it is loaded
+    uint32_t pack_capacity;
+    size_t block_align; // largest alignment of a field
+    bool failed;        // out of memory
+} spyi_emit_state;
+
+static uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) { return s->key->walk[leaf] & SPYI_WALK_MASK; }
+static bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) { return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0; }
+
+// Whether this variant loads the leaf as vectors of `width` elements.
+static bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
+    uint32_t walk = spyi_walk_of(s, leaf);
+    return s->key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+}
+
+static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, uint32_t offset) {
+    spyi_emitted *e = s->out;
+    if (e->pack_count == s->pack_capacity) {
+        uint32_t capacity = s->pack_capacity ? s->pack_capacity * 2 : 32;
+        spyi_pack *packs = (spyi_pack *)realloc(e->packs, capacity * sizeof *packs);
+        if (!packs) {
+            s->failed = true;
+            return;
+        }
+        e->packs = packs;
+        s->pack_capacity = capacity;
+    }
+    spyi_pack *pack = &e->packs[e->pack_count++];
+    pack->op = (uint8_t)op;
+    pack->dim = (uint8_t)dim;
+    pack->leaf = (uint16_t)leaf;
+    pack->offset = offset;
+}
+
+// A field of the block: its text, its place, and the step that fills it.
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
+                           const char *format, ...) SPYI_PRINTF(7, 8);
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
+                           const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    spyi_text_add(&s->fields, "    %s;\n", line);
+    size_t offset = spyi_align(s->out->block_size, align);
+    if (align > s->block_align) s->block_align = align;
+    spyi_add_pack(s, op, dim, leaf, (uint32_t)offset);
+    s->out->block_size = (uint32_t)(offset + size);
+}
+
+static void spyi_make_names(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        char *name = spyi_strdup(b->leaves[i].path);
+        s->names[i] = name;
+        if (!name) {
+            s->failed = true;
+            return;
+        }
+        for (char *c = name; *c; c++)
+            if (*c == '.') *c = '_';
+        for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
+            if (strcmp(s->names[j], name) != 0) continue;
+            spyi_text unique = { NULL, 0, 0 };
+            spyi_text_add(&unique, "%s__%u", name, i);
+            free(name);
+            s->names[i] = unique.data;
+            break;
+        }
+    }
+}
+
+// >>the block
+
+static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_type *memory = spyi_leaf_memory_type(s->types, leaf, spyi_gathers(s, i));
+    spyi_text type = { NULL, 0, 0 };
+    spyi_spell_memory(memory, &type);
+    if (spyi_is_wide(s, i)) spyi_text_add(&type, "%u", s->key->width);
+    if (!s->key->bindings) {
+        spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
+    } else {
+        spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s", leaf->out ? "RW" : "",
+                      spyi_text_str(&type), s->names[i]);
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+    }
+    spyi_text_free(&type);
+}
+
+static bool spyi_needs_coordinates(const spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
+        if (spyi_leaf_in_memory(&s->bound->leaves[i]) && spyi_walk_of(s, i) >= SPYI_WALK_INNER) return true;
+    return false;
+}
+
+static void spyi_declare_block(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    const spyi_variant_key *key = s->key;
+    const char *index = key->index64 ? "int64_t" : "int";
+    size_t index_size = key->index64 ? 8 : 4;
+    for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
+        if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
+    if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (spyi_needs_coordinates(s)) {
+        for (uint32_t d = 1; d < key->rank; d++) {
+            spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
+            spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
+            spyi_add_field(s, SPYI_PACK_SHIFT, d, 0, 4, 4, "uint _shift%u", d);
+        }
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const char *name = s->names[i];
+        if (!spyi_leaf_in_memory(leaf)) {
+            const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
+            spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
+                              : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
+                                                                  : SPYI_PACK_INLINE;
+            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align, "%s %s",
+                           spyi_spell(type), name);
+            continue;
+        }
+        uint32_t walk = spyi_walk_of(s, i);
+        if (key->bindings && !spyi_is_wide(s, i)) spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
+        for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
+            if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
+                spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index, name, d);
+        for (uint32_t d = 0; d < leaf->consumed && spyi_gathers(s, i); d++)
+            spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name, d);
+    }
+    if (s->out->block_size) // as large as the compiler makes it, and whole words
+        s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
+}
+
+// >>the body
+
+// Where leaf `i`'s element lies: "spy.x[...]" with `k` added to its position ("" for none).
+static void spyi_element(const spyi_emit_state *s, uint32_t i, const char *k, const char *inner, spyi_text *out) {
+    const spyi_variant_key *key = s->key;
+    const char *name = s->names[i];
+    uint32_t walk = spyi_walk_of(s, i);
+    if (key->bindings) spyi_text_add(out, "b_%s[", name);
+    else spyi_text_add(out, "spy.%s[", name);
+    bool first = true;
+    if (key->bindings && !spyi_is_wide(s, i)) {
+        spyi_text_add(out, "spy.%s__base", name);
+        first = false;
+    }
+    if (walk == SPYI_WALK_LINEAR) {
+        spyi_text_add(out, "%s%s", first ? "" : " + ", spyi_is_wide(s, i) ? "spy_vector" : "spy_i");
+        first = false;
+    } else if (walk != SPYI_WALK_UNIFORM) {
+        spyi_text_add(out, "%s%s_at", first ? "" : " + ", name);
+        first = false;
+    }
+    if (k[0] && walk == SPYI_WALK_STRIDED) spyi_text_add(out, " + %s * spy.%s__stride%u", k, name, key->rank - 1u);
+    if (inner[0]) {
+        spyi_text_add(out, "%s%s", first ? "" : " + ", inner);
+        first = false;
+    }
+    spyi_text_add(out, first ? "0]" : "]");
+}
+
+// Loads or stores one value of leaf `i` between memory and the variable `value`.
+static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, const char *k, bool store, const char *indent) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text place = { NULL, 0, 0 }, part = { NULL, 0, 0 }, inner = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+    const spyi_type *memory = spyi_leaf_memory_type(s->types, leaf, spyi_gathers(s, i));
+    const spyi_type *type = leaf->type;
+    spyi_text_add(&part, "%s", value);
+    spyi_text_add(&line, "%s", indent);
+    if (spyi_gathers(s, i)) {
+        int64_t pieces = 1;
+        for (uint32_t d = 0; d < leaf->consumed; d++) pieces *= leaf->consumed_dims[d];
+        for (uint32_t d = 0; d < leaf->consumed; d++) {
+            spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ", pieces <= 16 ? "[ForceUnroll] " : "", d, d,
+                          (long long)leaf->consumed_dims[d], d);
+            spyi_text_add(&part, "[spy_%u]", d);
+            spyi_text_add(&inner, "%sspy_%u * spy.%s__inner%u", d ? " + " : "", d, s->names[i], d);
+            type = type->element ? type->element : type;
+        }
+    }
+    spyi_element(s, i, k, spyi_text_str(&inner), &place);
+    if (!store && s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
+    if (store) {
+        spyi_text_add(&line, "%s = ", spyi_text_str(&place));
+        spyi_spell_store(type, spyi_text_str(&part), &line);
+    } else {
+        spyi_text_add(&line, "%s = ", spyi_text_str(&part));
+        spyi_spell_load(memory, type, spyi_text_str(&place), &line);
+    }
+    spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
+    spyi_text_free(&place);
+    spyi_text_free(&part);
+    spyi_text_free(&inner);
+    spyi_text_free(&line);
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    if (key->rank == 0) return;
+    const char *thread = key->folded ? "spy_thread.y * spy._row + spy_thread.x" : "spy_thread.x";
+    if (key->width > 1) {
+        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread, key->width);
+    } else {
+        spyi_text_add(body, "    uint spy_i = %s;\n", thread);
+    }
+    spyi_text_add(body, "    if (spy_i >= spy._count) return;\n");
+    if (!spyi_needs_coordinates(s)) return;
+    const char *index = key->index64 ? "int64_t" : "int";
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(body,
+                      "    spy_high = (uint((uint64_t(spy_rest) * spy._magic%u) >> 32) + spy_rest) >> spy._shift%u;\n"
+                      "    %s spy_c%u = %s(spy_rest - spy_high * spy._size%u);\n    spy_rest = spy_high;\n",
+                      d, d, index, d, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED) spyi_text_add(body, "spy_c%u * spy.%s__stride%u", d, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+// Whether a leaf has a value that does not change from element to element of one thread.
+static bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
+    uint32_t walk = spyi_walk_of(s, i);
+    return !s->bound->leaves[i].out && (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
+}
+
+// Loads that happen once a thread: hoisted values, and the vectors of wide leaves.
+static void spyi_emit_thread_loads(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!spyi_leaf_in_memory(leaf)) continue;
+        if (spyi_is_hoisted(s, i)) {
+            spyi_text name = { NULL, 0, 0 };
+            spyi_text_add(&name, "v_%s", s->names[i]);
+            s->fresh[i] = !spyi_gathers(s, i);
+            if (!s->fresh[i]) spyi_text_add(&s->body, "    %s v_%s;\n", spyi_spell(leaf->type), s->names[i]);
+            spyi_move_value(s, i, spyi_text_str(&name), "", false, "    ");
+            s->fresh[i] = false;
+            spyi_text_free(&name);
+        } else if (spyi_is_wide(s, i)) {
+            spyi_text type = { NULL, 0, 0 }, place = { NULL, 0, 0 };
+            spyi_spell_memory(leaf->element, &type);
+            spyi_element(s, i, "", "", &place);
+            if (leaf->in)
+                spyi_text_add(&s->body, "    %s%u w_%s = %s;\n", spyi_text_str(&type), s->key->width, s->names[i],
+                              spyi_text_str(&place));
+            else // the last thread keeps what lies behind the end
+                spyi_text_add(&s->body, "    %s%u w_%s;\n    if (spy_valid < %u) w_%s = %s;\n", spyi_text_str(&type),
+                              s->key->width, s->names[i], s->key->width, s->names[i], spyi_text_str(&place));
+            spyi_text_free(&type);
+            spyi_text_free(&place);
+        }
+    }
+}
+
+// Gives each leaf the name of its variable, and declares the variables of parameters. Plain inputs of the block are used
+// where they are.
+static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top, const char *indent) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    bool loaded_whole = node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf);
+    if (top && loaded_whole) s->fresh[node->leaf] = true;
+    else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
+    if (node->leaf >= 0) {
+        free(s->lvalues[node->leaf]);
+        s->lvalues[node->leaf] = spyi_strdup(lvalue);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        spyi_text field = { NULL, 0, 0 };
+        spyi_text_add(&field, "%s.%s", lvalue, child->name);
+        spyi_emit_variables(s, node->first + i, spyi_text_str(&field), false, indent);
+        spyi_text_free(&field);
+    }
+}
+
+// The expression of a parameter that needs no variable of its own, or false.
+static bool spyi_direct(const spyi_emit_state *s, const spyi_node *node, spyi_text *out) {
+    if (node->leaf < 0 || node->out) return false;
+    uint32_t i = (uint32_t)node->leaf;
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    if (!spyi_leaf_in_memory(leaf)) {
+        if (leaf->splat) spyi_text_add(out, "%s(spy.%s)", spyi_spell(leaf->type), s->names[i]);
+        else spyi_text_add(out, "spy.%s", s->names[i]);
+        return true;
+    }
+    if (!spyi_is_hoisted(s, i)) return false;
+    spyi_text_add(out, "v_%s", s->names[i]);
+    return true;
+}
+
+// Fills the variables of one element from the block, from hoisted values, from vectors and from memory.
+static void spyi_emit_element_loads(spyi_emit_state *s, const char *indent) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!s->lvalues[i] || !leaf->in) continue;
+        spyi_text value = { NULL, 0, 0 };
+        if (!spyi_leaf_in_memory(leaf) && leaf->splat) {
+            spyi_text_add(&value, "%s(spy.%s)", spyi_spell(leaf->type), s->names[i]);
+        } else if (!spyi_leaf_in_memory(leaf)) {
+            spyi_text_add(&value, "spy.%s", s->names[i]);
+        } else if (spyi_is_hoisted(s, i)) {
+            spyi_text_add(&value, "v_%s", s->names[i]);
+        } else if (spyi_is_wide(s, i)) {
+            spyi_text from = { NULL, 0, 0 };
+            spyi_text_add(&from, "w_%s[spy_k]", s->names[i]);
+            spyi_spell_load(leaf->element, leaf->type, spyi_text_str(&from), &value);
+            spyi_text_free(&from);
+        } else {
+            spyi_move_value(s, i, s->lvalues[i], s->key->width > 1 ? "int(spy_k)" : "", false, indent);
+            continue;
+        }
+        const char *type = s->fresh[i] ? spyi_spell(leaf->type) : "";
+        spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i], spyi_text_str(&value));
+        spyi_text_free(&value);
+    }
+}
+
+static void spyi_emit_element_stores(spyi_emit_state *s, const char *indent) {
+    const spyi_bound *b = s->bound;
+    const char *k = s->key->width > 1 ? "int(spy_k)" : "";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || !s->lvalues[i]) continue;
+        if (spyi_is_wide(s, i)) {
+            spyi_text line = { NULL, 0, 0 };
+            spyi_spell_store(b->leaves[i].type, s->lvalues[i], &line);
+            spyi_text_add(&s->body, "%sw_%s[spy_k] = %s;\n", indent, s->names[i], spyi_text_str(&line));
+            spyi_text_free(&line);
+        } else {
+            spyi_move_value(s, i, s->lvalues[i], k, true, indent);
+        }
+    }
+}
+
+static void spyi_emit_body(spyi_emit_state *s, const char *function) {
+    const spyi_bound *b = s->bound;
+    bool wide = s->key->width > 1;
+    const char *indent = wide ? "        " : "    ";
+    spyi_emit_index(s);
+    if (wide) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spy._count - spy_i);\n", s->key->width);
+    spyi_emit_thread_loads(s);
+    if (wide)
+        spyi_text_add(&s->body, "    [ForceUnroll] for (uint spy_k = 0; spy_k < %u; ++spy_k) if (spy_k < spy_valid) {\n",
+                      s->key->width);
+    spyi_text arguments = { NULL, 0, 0 };
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        spyi_text_add(&arguments, p ? ", " : "");
+        if (spyi_direct(s, &b->nodes[p], &arguments)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s", b->nodes[p].name);
+        spyi_emit_variables(s, p, spyi_text_str(&name), true, indent);
+        spyi_text_add(&arguments, "%s", spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
+    if (b->has_result) { // names its leaves; the variable is declared with the call
+        spyi_text ignored = s->body;
+        memset(&s->body, 0, sizeof s->body);
+        spyi_emit_variables(s, b->param_count, "a_result", false, indent);
+        spyi_text_free(&s->body);
+        s->body = ignored;
+    }
+    spyi_emit_element_loads(s, indent);
+    spyi_text_add(&s->body, "%s", indent);
+    if (b->has_result) spyi_text_add(&s->body, "%s a_result = ", spyi_spell(b->nodes[b->param_count].type));
+    spyi_text_add(&s->body, "%s(%s);\n", function, spyi_text_str(&arguments));
+    spyi_text_free(&arguments);
+    spyi_emit_element_stores(s, indent);
+    if (!wide) return;
+    spyi_text_add(&s->body, "    }\n");
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || !spyi_leaf_in_memory(&b->leaves[i]) || !spyi_is_wide(s, i)) continue;
+        spyi_text place = { NULL, 0, 0 };
+        spyi_element(s, i, "", "", &place);
+        spyi_text_add(&s->body, "    %s = w_%s;\n", spyi_text_str(&place), s->names[i]);
+        spyi_text_free(&place);
+    }
+}
+
+// >>the whole
+
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound, const spyi_variant_key *key,
+                             spyi_emitted *out, spyi_text *error) {
+    spy_device *device = function->object.device;
+    const spyi_limits *limits = &device->base->limits;
+    spyi_emit_state s;
+    memset(&s, 0, sizeof s);
+    memset(out, 0, sizeof *out);
+    s.bound = bound;
+    s.key = key;
+    s.types = device->types;
+    s.out = out;
+    s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
+    s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
+    s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
+    s.failed = !s.names || !s.lvalues || !s.fresh;
+    out->group_size = key->rank == 0 ? 1 : limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    if (!s.failed) spyi_make_names(&s);
+    if (!s.failed) {
+        spyi_declare_block(&s);
+        spyi_emit_body(&s, function->name);
+        out->block_by_address = out->block_size > limits->max_block_bytes;
+        const char *shape = key->rank == 0 ? "one element" : key->width > 1 ? "wide" : spyi_needs_coordinates(&s) ? "strided" : "flat";
+        spyi_text_add(&out->text, "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+                      bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width,
+                      key->width == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
+                      key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+        if (out->block_size) spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
+        // A global block is read field by field; an entry-point parameter would first be copied whole.
+        if (out->block_size && !out->block_by_address)
+            spyi_text_add(&out->text, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
+        spyi_text_add(&out->text, "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : SV_DispatchThreadID",
+                      out->group_size, SPYI_KERNEL_ENTRY);
+        if (out->block_size && out->block_by_address) spyi_text_add(&out->text, ",\n                uniform SpyBlock* spy");
+        spyi_text_add(&out->text, "%s)\n{\n", spyi_text_str(&s.buffers));
+        spyi_text_add(&out->text, "%s}\n", spyi_text_str(&s.body));
+    }
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        if (s.names) free(s.names[i]);
+        if (s.lvalues) free(s.lvalues[i]);
+    }
+    free(s.names);
+    free(s.lvalues);
+    free(s.fresh);
+    spyi_text_free(&s.fields);
+    spyi_text_free(&s.buffers);
+    spyi_text_free(&s.body);
+    if (!s.failed) return SPY_OK;
+    spyi_emitted_free(out);
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
+    spyi_text_free(&emitted->text);
+    free(emitted->packs);
+    memset(emitted, 0, sizeof *emitted);
+}
+
+// >>call/call_internal.h ------------------------------------------------------------------------------------
+
+// A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
+
+// >>variants: one compiled kernel
+typedef struct spyi_variant {
+    spyi_variant_key key;
+    spyi_emitted emitted;   // its text is dropped once compiled
+    spyi_kernel *kernel;
+} spyi_variant;
+
+// >>plans: what one signature of a function became
+typedef struct spyi_plan spyi_plan;
+struct spyi_plan {
+    uint8_t *key;
+    uint32_t key_size;
+    uint64_t hash;
+    bool redirect;          // nothing but the news that trailing sizes belong to the key
+    bool cached;            // in the table
+    int32_t references;     // the table, prepared calls
+    spy_function *function;
+    spyi_bound bound;
+    spyi_variant **variants;
+    uint32_t variant_count;
+    uint64_t last_submit;   // batch of the last dispatch: kernels live until it has finished
+    spyi_plan *chain;       // same hash
+    spyi_plan *newer, *older; // by use
+    spyi_plan *retired;     // next of those that wait for the GPU
+};
+
+// >>launch: one call's shapes and memory, worked out before anything is recorded
+typedef struct spyi_launch_leaf {
+    spyi_storage *storage;      // NULL until temporaries are made
+    uint64_t offset;            // byte of element 0 in the storage
+    uint64_t begin, end;        // bytes touched
+    int64_t strides[SPY_MAX_RANK];  // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];    // per consumed dimension, in elements
+    uint32_t memory_size;       // bytes of one memory element
+    uint64_t binding_offset;    // in the chunk, when bindings are used
+    uint32_t binding_base;      // memory elements from there
+} spyi_launch_leaf;
+
+typedef struct spyi_launch {
+    spy_shape shape;            // of the call
+    int64_t count;              // elements
+    uint32_t rank;              // collapsed
+    int64_t dims[SPY_MAX_RANK];
+    spyi_variant_key key;
+    spyi_launch_leaf leaves[SPYI_MOST_MEMORY_LEAVES];
+} spyi_launch;
+
+// >>the cache and what calls reuse
+struct spyi_plan_slot {
+    uint64_t key;
+    spyi_plan *value;
+};
+
+struct spyi_cache {
+    struct spyi_plan_slot *table; // stb_ds map from hash to plans
+    uint32_t max_plans, count;
+    spyi_plan *newest, *oldest;
+    spyi_plan *retired;
+    spyi_values values;         // of the running call
+    spyi_launch launch;
+    uint8_t *block;             // parameter block of the running call
+    uint32_t block_capacity;
+    bool extended;              // the last look-up added sizes to the key
+};
+
+// cache.c
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values); // NULL: not there
+SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
+SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
+SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
+
+// plan.c. Both are free of the device's changing state, so compile threads may run them.
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan, spyi_text *error);
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant, spyi_text *error);
+SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
+SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
+SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
+// The plan of a call, from the cache or built and inserted.
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan, spyi_text *error);
+
+// launch.c: shapes, broadcasting, collapse, choice of variant. Records nothing and allocates nothing.
+SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error);
+
+// Places the bindings of temporaries once they have memory.
+SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
+
+// run.c
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns, spyi_text *error);
+
+// prepare.c
+SPYI_FN void spyi_prepared_free(spy_prepared *prepared);
+
+// >>call/cache.c --------------------------------------------------------------------------------------------
+
+// The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
+// byte by byte, so that steady loops neither hash nor search.
+
+SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
+    spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
+    if (cache) cache->max_plans = max_plans;
+    return cache;
+}
+
+// >>life of plans
+
+static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
+    for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
+    free(plan->variants);
+    spyi_bound_free(&plan->bound);
+    free(plan->key);
+    free(plan);
+}
+
+SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
+    if (--plan->references > 0) return;
+    if (device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+        spyi_plan_free(device, plan);
+        return;
+    }
+    plan->retired = device->cache->retired;
+    device->cache->retired = plan;
+}
+
+SPYI_FN void spyi_cache_collect(spy_device *device) {
+    spyi_plan **at = &device->cache->retired;
+    if (!*at) return;
+    uint64_t finished = device->backend->finished_submit(device->gpu);
+    while (*at) {
+        spyi_plan *plan = *at;
+        if (plan->last_submit > finished) {
+            at = &plan->retired;
+            continue;
+        }
+        *at = plan->retired;
+        spyi_plan_free(device, plan);
+    }
+}
+
+// >>order of use
+
+static void spyi_lru_remove(spyi_cache *cache, spyi_plan *plan) {
+    if (plan->newer) plan->newer->older = plan->older;
+    else cache->newest = plan->older;
+    if (plan->older) plan->older->newer = plan->newer;
+    else cache->oldest = plan->newer;
+    plan->newer = plan->older = NULL;
+}
+
+static void spyi_lru_add(spyi_cache *cache, spyi_plan *plan) {
+    plan->older = cache->newest;
+    if (cache->newest) cache->newest->newer = plan;
+    else cache->oldest = plan;
+    cache->newest = plan;
+}
+
+static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
+    int at = 0;
+    while (at < SPYI_RECENT_PLANS - 1 && function->recent[at] != plan) at++;
+    for (; at > 0; at--) function->recent[at] = function->recent[at - 1];
+    function->recent[0] = plan;
+}
+
+static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
+    spyi_cache *cache = device->cache;
+    spyi_plan *first = stbds_hmget(cache->table, plan->hash);
+    if (first == plan && !plan->chain) {
+        (void)stbds_hmdel(cache->table, plan->hash);
+    } else if (first == plan) {
+        stbds_hmput(cache->table, plan->hash, plan->chain);
+    } else {
+        while (first->chain != plan) first = first->chain;
+        first->chain = plan->chain;
+    }
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++)
+        if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
+    spyi_lru_remove(cache, plan);
+    plan->chain = NULL;
+    plan->cached = false;
+    cache->count--;
+    spyi_plan_release(device, plan);
+}
+
+static bool spyi_key_equal(const spyi_plan *plan, const spyi_values *values) {
+    return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
+}
+
+static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, spyi_values *values) {
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        if (!plan || !spyi_key_equal(plan, values)) continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        return plan;
+    }
+    spyi_cache *cache = device->cache;
+    if (cache->count == 0) return NULL;
+    uint64_t hash = spyi_hash(values->key, values->key_size, 0);
+    for (spyi_plan *plan = stbds_hmget(cache->table, hash); plan; plan = plan->chain) {
+        if (!spyi_key_equal(plan, values)) continue;
+        spyi_make_recent(function, plan);
+        return plan;
+    }
+    return NULL;
+}
+
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values) {
+    spyi_cache *cache = device->cache;
+    cache->extended = false;
+    spyi_plan *plan = spyi_cache_lookup(device, function, values);
+    if (plan && plan->redirect) {
+        if (!spyi_key_add_sizes(values)) return NULL;
+        cache->extended = true;
+        plan = spyi_cache_lookup(device, function, values);
+    }
+    if (plan && cache->newest != plan) {
+        spyi_lru_remove(cache, plan);
+        spyi_lru_add(cache, plan);
+    }
+    return plan;
+}
+
+SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
+    spyi_cache *cache = device->cache;
+    spyi_cache_collect(device);
+    // A redirect and its plan arrive together: the plan must not push out its own redirect.
+    uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
+    while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
+    if (!cache->table) {
+        spyi_global_lock(); // stb_ds's first map of a process writes its seed
+        stbds_hmdefault(cache->table, NULL);
+        spyi_global_unlock();
+    }
+    plan->chain = stbds_hmget(cache->table, plan->hash);
+    stbds_hmput(cache->table, plan->hash, plan);
+    plan->cached = true;
+    cache->count++;
+    spyi_lru_add(cache, plan);
+    spyi_make_recent(plan->function, plan);
+    device->stats.plan_count = cache->count;
+}
+
+SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function) {
+    for (spyi_plan *plan = device->cache->oldest; plan;) {
+        spyi_plan *next = plan->newer;
+        if (plan->function == function) spyi_cache_remove(device, plan);
+        plan = next;
+    }
+    device->stats.plan_count = device->cache->count;
+}
+
+SPYI_FN void spyi_cache_destroy(spy_device *device) {
+    spyi_cache *cache = device->cache;
+    while (cache->oldest) spyi_cache_remove(device, cache->oldest);
+    while (cache->retired) { // the GPU is idle by now, or lost
+        spyi_plan *plan = cache->retired;
+        cache->retired = plan->retired;
+        spyi_plan_free(device, plan);
+    }
+    stbds_hmfree(cache->table);
+    spyi_values_free(&cache->values);
+    free(cache->block);
+    spyi_free(&device->ctx, cache, sizeof *cache);
+    device->cache = NULL;
+}
+
+// >>call/plan.c ---------------------------------------------------------------------------------------------
+
+// Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
+
+// >>plans
+
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out, spyi_text *error) {
+    spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
+    if (plan) plan->key = (uint8_t *)malloc(values->key_size);
+    if (!plan || !plan->key) {
+        free(plan);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(plan->key, values->key, values->key_size);
+    plan->key_size = values->key_size;
+    plan->hash = spyi_hash(plan->key, plan->key_size, 0);
+    plan->function = function;
+    plan->references = 1;
+    spy_status status = spyi_bind(function, values, &plan->bound, error);
+    if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
+                      SPYI_MOST_MEMORY_LEAVES);
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status != SPY_OK) {
+        spyi_bound_free(&plan->bound);
+        free(plan->key);
+        free(plan);
+        return status;
+    }
+    *out = plan;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan, spyi_text *error) {
+    spy_device *device = function->object.device;
+    *plan = spyi_cache_find(device, function, values);
+    if (SPYI_LIKELY(*plan != NULL)) {
+        device->stats.plan_hits++;
+        return SPY_OK;
+    }
+    // A key that was extended by spyi_cache_find has a redirect already; else one may be needed now.
+    uint32_t base_size = values->key_size;
+    bool extended = device->cache->extended;
+    spyi_plan *made = NULL;
+    spy_status status = spyi_plan_create(function, values, &made, error);
+    if (status != SPY_OK) return status;
+    if (made->bound.needs_sizes && !extended) {
+        spyi_plan *redirect = (spyi_plan *)calloc(1, sizeof *redirect);
+        uint8_t *key = redirect && spyi_key_add_sizes(values) ? (uint8_t *)malloc(values->key_size) : NULL;
+        if (!key) {
+            free(redirect);
+            spyi_plan_release(device, made);
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        redirect->key = made->key; // the short one
+        redirect->key_size = base_size;
+        redirect->hash = made->hash;
+        redirect->redirect = true;
+        redirect->function = function;
+        redirect->references = 1;
+        memcpy(key, values->key, values->key_size);
+        made->key = key;
+        made->key_size = values->key_size;
+        made->hash = spyi_hash(key, made->key_size, 0);
+        spyi_cache_insert(device, redirect);
+    }
+    spyi_cache_insert(device, made);
+    device->stats.plans_built++;
+    *plan = made;
+    return SPY_OK;
+}
+
+// >>variants
+
+SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key) {
+    size_t size = offsetof(spyi_variant_key, walk) + key->walk_count;
+    for (uint32_t i = 0; i < plan->variant_count; i++)
+        if (memcmp(&plan->variants[i]->key, key, size) == 0) return plan->variants[i];
+    return NULL;
+}
+
+// Function name without what cannot stand in file names, and a hash of the text.
+static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spyi_text *out) {
+    for (const char *c = plan->function->name; *c && out->size < 48; c++) {
+        bool word = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+        spyi_text_add(out, "%c", word ? *c : '_');
+    }
+    spyi_text_add(out, "_%08x", (unsigned)(spyi_hash(source->data, source->size, 1) & 0xffffffffu));
+}
+
+static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
+    if (!device->dump_directory) return;
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
+    bool good = spyi_file_write(path.data, source->data, source->size);
+    if (code->data) {
+        spyi_text_clear(&path);
+        spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
+        good = good && spyi_file_write(path.data, code->data, code->size);
+    }
+    if (!good) spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+    spyi_text_free(&path);
+}
+
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out, spyi_text *error) {
+    spy_function *function = plan->function;
+    spy_device *device = function->object.device;
+    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    spyi_code code;
+    memset(&code, 0, sizeof code);
+    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
+    if (variant) {
+        variant->key = *key;
+        status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+    } else {
+        spyi_text_add(error, "out of host memory");
+    }
+    if (status == SPY_OK) {
+        const spyi_text *source = &variant->emitted.text;
+        spyi_kernel_name(plan, source, &name);
+        spyi_text_add(&step, "compile %s", name.data);
+        spyi_step(&device->ctx, step.data, false);
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code, error);
+        spyi_step(&device->ctx, step.data, true);
+        spyi_dump(device, name.data, source, &code);
+        if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+    }
+    if (status == SPY_OK) {
+        spyi_kernel_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.label = name.data;
+        desc.code = code.data;
+        desc.code_size = code.size;
+        desc.entry = SPYI_KERNEL_ENTRY;
+        desc.group_size = variant->emitted.group_size;
+        desc.block_size = variant->emitted.block_size;
+        desc.block_by_address = variant->emitted.block_by_address;
+        desc.binding_count = variant->emitted.binding_count;
+        spyi_text_clear(&step);
+        spyi_text_add(&step, "pipeline %s", name.data);
+        spyi_step(&device->ctx, step.data, false);
+        status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
+        spyi_step(&device->ctx, step.data, true);
+    }
+    spyi_code_free(&code);
+    spyi_text_free(&name);
+    spyi_text_free(&step);
+    if (status != SPY_OK) {
+        if (variant) spyi_emitted_free(&variant->emitted);
+        free(variant);
+        return status;
+    }
+    spyi_text_free(&variant->emitted.text);
+    *out = variant;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
+    if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
+    spyi_emitted_free(&variant->emitted);
+    free(variant);
+}
+
+SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    spyi_variant **variants =
+        (spyi_variant **)realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
+    if (!variants) {
+        spyi_variant_free(device, variant);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    variants[plan->variant_count++] = variant;
+    plan->variants = variants;
+    device->stats.kernels_built++;
+    return SPY_OK;
+}
+
+// >>call/launch.c -------------------------------------------------------------------------------------------
+
+// From shapes to a variant: the call shape by numpy's rule, dimension collapse, and how each leaf's memory is walked.
+//
+// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
+
+#define SPYI_WIDTH 4 // elements a thread of wide variants: one 16-byte access for 4-byte scalars
+
+// Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
+static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call, spy_shape *dims,
+                               spy_shape *strides) {
+    if (leaf->source == SPYI_SOURCE_TENSOR) {
+        *dims = v->tensor->shape;
+        *strides = v->tensor->strides;
+        return;
+    }
+    if (leaf->source == SPYI_SOURCE_NEW) {
+        *dims = *call;
+    } else {
+        dims->rank = v->rank;
+        for (uint32_t i = 0; i < v->rank; i++) dims->dims[i] = v->dims[i];
+    }
+    *strides = spyi_row_major(dims);
+}
+
+static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim, spyi_text *error) {
+    spy_shape shape;
+    shape.rank = v->rank;
+    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ", leaf->path,
+                  leaf->type->display, leaf->batch_rank + dim, (long long)leaf->consumed_dims[dim]);
+    spyi_shape_text(&shape, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+// The call shape from all leaves; the first two that disagree are named.
+static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call, spyi_text *error) {
+    uint32_t owner[SPY_MAX_RANK] = { 0 };
+    call->rank = b->rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        for (uint32_t d = 0; d < leaf->consumed; d++)
+            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d]) return spyi_size_error(leaf, v, d, error);
+        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+            uint32_t k = leaf->map[d];
+            int64_t size = v->dims[d];
+            if (size == 1 || size == call->dims[k]) continue;
+            if (call->dims[k] == 1) {
+                call->dims[k] = size;
+                owner[k] = i;
+                continue;
+            }
+            const spyi_leaf *other = &b->leaves[owner[k]];
+            spy_shape mine, theirs;
+            mine.rank = v->rank;
+            memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
+            const spyi_value *other_value = &values->items[other->value];
+            theirs.rank = other_value->rank;
+            memcpy(theirs.dims, other_value->dims, other_value->rank * sizeof *other_value->dims);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            spyi_shape_text(&theirs, error);
+            spyi_text_add(error, " and '%s' has shape ", leaf->path);
+            spyi_shape_text(&mine, error);
+            spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
+                          (long long)call->dims[k], (long long)size);
+            return SPY_ERROR_SHAPE_MISMATCH;
+        }
+    }
+    return SPY_OK;
+}
+
+// An output must have one place of its own for each element of the call.
+static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                                    const int64_t *strides, spyi_text *error) {
+    bool covers = true, own = true;
+    for (uint32_t k = 0; k < call->rank; k++) {
+        if (call->dims[k] <= 1) continue;
+        bool mapped = false;
+        for (uint32_t d = 0; d < leaf->batch_rank; d++)
+            if (leaf->map[d] == k) mapped = v->dims[d] == call->dims[k];
+        covers = covers && mapped;
+        own = own && strides[k] != 0;
+    }
+    if (covers && own) return SPY_OK;
+    spyi_text_add(error, "Shape mismatch: output '%s' ", leaf->path);
+    if (!covers) {
+        spy_shape mine;
+        mine.rank = v->rank;
+        if (v->rank) memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
+        spyi_text_add(error, "has shape ");
+        spyi_shape_text(&mine, error);
+        spyi_text_add(error, ", the call has shape ");
+        spyi_shape_text(call, error);
+    } else {
+        spyi_text_add(error, "is a broadcast view: several elements of the call would write to one place");
+    }
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+// Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
+static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides, uint64_t offset,
+                              spyi_types *types, spyi_launch_leaf *out, uint8_t *walk) {
+    int64_t pack = 1;
+    bool packed = true;
+    for (uint32_t d = leaf->consumed; d-- > 0;) {
+        int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
+        if (size != 1 && stride != pack) packed = false;
+        pack *= size;
+        out->inner[d] = stride;
+    }
+    const spyi_type *memory = spyi_leaf_memory_type(types, leaf, false);
+    // Arrays cannot be converted as a whole, and a packed view must lie on its own grid.
+    if (leaf->consumed && leaf->type->kind == SPYI_TYPE_ARRAY && memory != leaf->type) packed = false;
+    size_t element = spyi_type_device_stride(leaf->element);
+    if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
+    if (leaf->consumed && offset % memory->device_align) packed = false;
+    for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
+        if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
+    if (leaf->consumed == 0) packed = true;
+    if (!packed) pack = 1;
+    *walk = packed ? 0 : SPYI_WALK_GATHER;
+    out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
+    if (leaf->source == SPYI_SOURCE_READBACK) out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
+    memset(out->strides, 0, sizeof out->strides);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        if (dims->dims[d] != 1) out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
+}
+
+// Drops dimensions of size 1 and merges neighbours that every leaf walks as one.
+static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
+    uint32_t rank = 0;
+    for (uint32_t k = 0; k < launch->shape.rank; k++) {
+        int64_t size = launch->shape.dims[k];
+        if (size == 1) continue;
+        bool merge = rank > 0;
+        for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
+            const int64_t *strides = launch->leaves[i].strides;
+            if (spyi_leaf_in_memory(&b->leaves[i])) merge = strides[rank - 1] == strides[k] * size;
+        }
+        if (!merge) launch->dims[rank++] = size;
+        else launch->dims[rank - 1] *= size;
+        for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
+            if (spyi_leaf_in_memory(&b->leaves[i])) launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
+    }
+    launch->rank = rank;
+}
+
+static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
+    bool uniform = true, linear = true;
+    int64_t expected = 1;
+    for (uint32_t d = launch->rank; d-- > 0;) {
+        uniform = uniform && leaf->strides[d] == 0;
+        linear = linear && leaf->strides[d] == expected;
+        expected *= launch->dims[d];
+    }
+    return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
+}
+
+// Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
+    uint64_t vector = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+    uint64_t base = leaf->storage ? leaf->storage->offset : 0;
+    if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
+    for (uint32_t d = 0; d + 1 < launch->rank; d++)
+        if (leaf->strides[d] % SPYI_WIDTH) return false;
+    // The last vector may reach beyond the last element, but not beyond the storage.
+    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)vector) + leaf->offset <= leaf->storage->size;
+}
+
+// Turns the variant wide if every leaf allows it and all outputs are vectors.
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
+    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH : 65536; // below, a GPU needs the threads more than the width
+    if (launch->rank == 0 || launch->count < from) return;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
+    memcpy(walk, launch->key.walk, sizeof walk);
+    bool outputs = false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        if (!spyi_leaf_can_widen(leaf)) return;
+        bool vector = spyi_vector_fits(launch, at);
+        if (leaf->out && !vector) return;
+        outputs = outputs || leaf->out;
+        if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
+        else walk[i] = at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED;
+    }
+    if (!outputs) return;
+    memcpy(launch->key.walk, walk, sizeof walk);
+    launch->key.width = SPYI_WIDTH;
+    for (uint32_t i = 0; i < b->leaf_count; i++) { // strides of vectors count vectors; the tail is part of the range
+        spyi_launch_leaf *at = &launch->leaves[i];
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER)) continue;
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
+        at->end = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+    }
+}
+
+// Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
+static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
+    uint64_t alignment = limits->binding_alignment;
+    uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
+    uint64_t element = (uint64_t)leaf->memory_size * (vector ? SPYI_WIDTH : 1);
+    uint64_t base = 0;
+    while (at % alignment && at >= element && base < alignment) {
+        at -= element;
+        base++;
+    }
+    if (at % alignment || (vector && base)) return false;
+    if (leaf->end - leaf->offset + base * element > limits->max_binding_bytes) return false;
+    if (leaf->begin < leaf->offset) return false; // negative strides reach before the first element
+    leaf->binding_offset = at;
+    leaf->binding_base = (uint32_t)base;
+    return true;
+}
+
+// Whether this launch loads leaf `i` as vectors.
+static bool spyi_launch_is_vector(const spyi_launch *launch, uint32_t i) {
+    uint32_t walk = launch->key.walk[i] & SPYI_WALK_MASK;
+    return launch->key.width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+}
+
+SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
+    const spyi_limits *limits = &plan->function->object.device->base->limits;
+    for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &plan->bound.leaves[i];
+        if (!spyi_leaf_in_memory(leaf) || leaf->source == SPYI_SOURCE_TENSOR) continue;
+        if (spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i))) continue;
+        spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
+        return SPY_ERROR_INTERNAL;
+    }
+    return SPY_OK;
+}
+
+static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    uint64_t largest = 0;
+    uint32_t memory_leaves = 0;
+    bool placed = true;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        spyi_launch_leaf *leaf = &launch->leaves[i];
+        uint64_t bytes = leaf->end - leaf->begin;
+        if (bytes > largest) largest = bytes;
+        if (bytes / leaf->memory_size >= ((uint64_t)1 << 31)) launch->key.index64 = 1;
+        memory_leaves++;
+    }
+    if (launch->key.index64 || memory_leaves > limits->max_bindings) return;
+    if (!limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
+    for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
+        if (spyi_leaf_in_memory(&b->leaves[i]))
+            placed = spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i));
+    }
+    launch->key.bindings = placed ? 1 : 0;
+}
+
+SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+    const spyi_bound *b = &plan->bound;
+    const spy_device *device = plan->function->object.device;
+    const spyi_limits *limits = &device->base->limits;
+    memset(&launch->key, 0, sizeof launch->key);
+    spy_status status = spyi_call_shape(b, values, &launch->shape, error);
+    if (status != SPY_OK) return status;
+    launch->count = spyi_shape_count(&launch->shape);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!spyi_leaf_in_memory(leaf)) continue;
+        const spyi_value *v = &values->items[leaf->value];
+        spyi_launch_leaf *at = &launch->leaves[i];
+        spy_shape dims, strides;
+        spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
+        at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
+        at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, device->types, at, &launch->key.walk[i]);
+        if (at->storage) {
+            at->begin = v->tensor->begin_bytes;
+            at->end = v->tensor->end_bytes;
+        } else {
+            at->begin = 0;
+            at->end = leaf->source == SPYI_SOURCE_READBACK
+                          ? at->memory_size
+                          : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
+        }
+        if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
+            status = spyi_check_output(leaf, v, &launch->shape, at->strides, error);
+            if (status != SPY_OK) return status;
+        }
+    }
+    if (launch->count < 0 || launch->count >= ((int64_t)1 << 31)) {
+        spyi_text_add(error, "the call has shape ");
+        spyi_shape_text(&launch->shape, error);
+        spyi_text_add(error, ", which is more than the 2147483647 elements that one call can have");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (launch->count == 0) return SPY_OK;
+    spyi_collapse(b, launch);
+    launch->key.rank = (uint8_t)launch->rank;
+    launch->key.width = 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]))
+            launch->key.walk[i] = (uint8_t)(launch->key.walk[i] | spyi_walk_for(launch, &launch->leaves[i]));
+    spyi_try_wide(b, launch, limits);
+    spyi_choose_access(b, limits, launch);
+    if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    launch->key.walk_count = (uint8_t)b->leaf_count;
+    int64_t threads = (launch->count + launch->key.width - 1) / launch->key.width;
+    launch->key.folded = (threads + 255) / 256 > (int64_t)limits->info.max_group_count;
+    return SPY_OK;
+}
+
+// >>call/run.c ----------------------------------------------------------------------------------------------
+
+// One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
+//
+// Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
+
+// >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
+
+typedef struct spyi_run_state {
+    spy_device *device;
+    spyi_plan *plan;
+    const spyi_bound *bound;
+    const spyi_values *values;
+    spyi_launch *launch;
+    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
+    uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
+    bool waits; // something returns to host memory
+} spyi_run_state;
+
+static void spyi_free_made(spyi_run_state *s, bool keep_new) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!s->made[i] || (keep_new && s->bound->leaves[i].source == SPYI_SOURCE_NEW)) continue;
+        spyi_tensor_unlink(s->made[i]);
+        spyi_tensor_free(s->made[i]);
+        s->made[i] = NULL;
+    }
+}
+
+// The scalar type of a host array's elements once they are on the device.
+static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->element;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
+}
+
+static spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display, v->type->display);
+    const spy_arg *arg = v->arg;
+    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *error) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_value *v = &s->values->items[leaf->value];
+    spy_status status = SPY_OK;
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.rank = v->rank;
+    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    int64_t count = spyi_shape_count(&shape);
+    spy_dtype to = spyi_leaf_scalar(leaf), from = v->type->scalar;
+    void *converted = NULL;
+    if (leaf->in && to != from) {
+        converted = malloc((size_t)count * spyi_scalar_size(to) + 1);
+        if (!converted) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        if (!spyi_convert_scalars(converted, to, v->arg->value.data, from, (size_t)count)) {
+            free(converted);
+            return spyi_does_not_fit(leaf, v, error);
+        }
+    }
+    s->made[i] = spyi_tensor_make(s->device, leaf->element, &shape, NULL, error, &status);
+    if (s->made[i] && leaf->in)
+        status = spyi_tensor_upload(s->made[i], converted ? converted : v->arg->value.data, error);
+    free(converted);
+    return status;
+}
+
+static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
+    uint32_t size = 0;
+    spy_device *device = s->device;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (leaf->source != SPYI_SOURCE_READBACK) continue;
+        size = (uint32_t)spyi_align(size, 64);
+        s->readback_offset[i] = size;
+        size += (uint32_t)spyi_type_device_stride(leaf->type);
+        s->waits = true;
+    }
+    if (!s->waits || size == 0) return SPY_OK;
+    if (device->readback && device->readback->size < size) {
+        spyi_pool_give(device, device->readback); // every call that uses it waits, so the GPU is done with it
+        device->readback = NULL;
+    }
+    spy_status status = SPY_OK;
+    if (!device->readback)
+        device->readback =
+            spyi_pool_take(device, SPYI_MEMORY_READBACK, size < 4096 ? 4096 : size, "slangpy readback", error, &status);
+    if (!device->readback) return status;
+    char *memory = (char *)device->readback->chunk.mapped + device->readback->offset;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (leaf->source != SPYI_SOURCE_READBACK) continue;
+        spyi_launch_leaf *at = &s->launch->leaves[i];
+        at->storage = device->readback;
+        at->offset = at->begin = s->readback_offset[i];
+        at->end = at->begin + at->memory_size;
+        if (leaf->in)
+            spyi_type_to_device(leaf->type, memory + at->offset, s->values->items[leaf->value].arg->value.data, 1);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
+    const spyi_bound *b = s->bound;
+    spy_status status = spyi_make_readback(s, error);
+    for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->source == SPYI_SOURCE_UPLOAD) {
+            status = spyi_make_upload(s, i, error);
+            s->waits = s->waits || leaf->out;
+        } else if (leaf->source == SPYI_SOURCE_NEW) {
+            s->made[i] = spyi_tensor_make(s->device, leaf->element, &s->launch->shape, NULL, error, &status);
+        }
+        if (s->made[i]) s->launch->leaves[i].storage = s->made[i]->storage;
+    }
+    return status;
+}
+
+// >>the block
+
+// Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
+// Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
+static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
+    uint32_t s = 0;
+    while (s < 31 && ((uint32_t)1 << s) < d) s++;
+    *shift = s;
+    *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
+}
+
+static bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    spy_dtype from = arg->dtype, to = leaf->element->scalar;
+    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+        float f;
+        double d;
+        switch (to) {
+        case SPY_FLOAT32:
+            f = (float)arg->value.f;
+            memcpy(out, &f, sizeof f);
+            return true;
+        case SPY_FLOAT64:
+            d = arg->value.f;
+            memcpy(out, &d, sizeof d);
+            return true;
+        case SPY_INT32:
+        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        default: break;
+        }
+    }
+    uint8_t host[8];
+    // The union holds 64 bits of the number's own family.
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : arg->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
+    spyi_type_to_device(leaf->element, out, host, 1);
+    return true;
+}
+
+static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out) {
+    const spyi_type *scalar = leaf->type;
+    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
+    size_t count = 1;
+    for (uint32_t d = 0; d < v->rank; d++) count *= (size_t)v->dims[d];
+    if (scalar->scalar == v->type->scalar) {
+        spyi_type_to_device(leaf->type, out, v->arg->value.data, 1);
+        return true;
+    }
+    void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    bool good = host && spyi_convert_scalars(host, scalar->scalar, v->arg->value.data, v->type->scalar, count);
+    if (good) spyi_type_to_device(leaf->type, out, host, 1);
+    free(host);
+    return good;
+}
+
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row, uint8_t *block,
+                                  spyi_text *error) {
+    const spyi_launch *launch = s->launch;
+    bool index64 = variant->key.index64;
+    memset(block, 0, variant->emitted.block_size);
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        const spyi_pack *pack = &variant->emitted.packs[p];
+        const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
+        const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
+        uint8_t *out = block + pack->offset;
+        uint32_t u = 0, other;
+        int64_t stride;
+        uint64_t address;
+        switch ((spyi_pack_op)pack->op) {
+        case SPYI_PACK_COUNT:
+            u = (uint32_t)launch->count;
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_SIZE:
+            u = (uint32_t)launch->dims[pack->dim];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_MAGIC:
+            spyi_divider((uint32_t)launch->dims[pack->dim], &u, &other);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_SHIFT:
+            spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_ADDRESS:
+            address = at->storage->chunk.address + at->storage->offset + at->offset;
+            memcpy(out, &address, 8);
+            break;
+        case SPYI_PACK_BASE: memcpy(out, &at->binding_base, 4); break;
+        case SPYI_PACK_STRIDE:
+        case SPYI_PACK_INNER:
+            stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];
+            memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
+            break;
+        case SPYI_PACK_SCALAR:
+            if (!spyi_pack_scalar(leaf, s->values->items[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
+            break;
+        case SPYI_PACK_BYTES:
+            spyi_type_to_device(leaf->type, out, s->values->items[leaf->value].arg->value.data, 1);
+            break;
+        case SPYI_PACK_INLINE:
+            if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
+                return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
+            break;
+        }
+    }
+    return SPY_OK;
+}
+
+// >>hazards
+
+static bool spyi_ranges_overlap(const spyi_launch_leaf *a, const spyi_launch_leaf *b) {
+    return a->storage == b->storage && a->begin < b->end && b->begin < a->end;
+}
+
+// Outputs may share memory with inputs only element by element: threads run in any order.
+static spy_status spyi_check_overlap(const spyi_run_state *s, spyi_text *error) {
+    const spyi_bound *b = s->bound;
+    const spyi_launch *launch = s->launch;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        const spyi_launch_leaf *out = &launch->leaves[i];
+        for (uint32_t j = 0; j < b->leaf_count; j++) {
+            const spyi_launch_leaf *other = &launch->leaves[j];
+            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other)) continue;
+            bool same = !b->leaves[j].out && out->offset == other->offset && out->memory_size == other->memory_size &&
+                        memcmp(out->strides, other->strides, launch->rank * sizeof *out->strides) == 0;
+            if (same) continue;
+            spyi_text_add(error, "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
+                                 "what others have written; use another tensor",
+                          b->leaves[i].path, b->leaves[j].path);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+    }
+    return SPY_OK;
+}
+
+static bool spyi_take_hazards(spyi_run_state *s) {
+    spy_device *device = s->device;
+    const spyi_bound *b = s->bound;
+    bool barrier = false;
+    for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
+        const spyi_launch_leaf *at = &s->launch->leaves[i];
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
+        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+    }
+    if (barrier) device->epoch++;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_launch_leaf *at = &s->launch->leaves[i];
+        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+    }
+    s->plan->last_submit = submit;
+    return barrier;
+}
+
+// >>dispatch and results
+
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+    spy_device *device = s->device;
+    spyi_cache *cache = device->cache;
+    const spyi_emitted *e = &variant->emitted;
+    spyi_dispatch dispatch;
+    spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
+    if (cache->block_capacity < e->block_size) {
+        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size);
+        if (!block) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        cache->block = block;
+        cache->block_capacity = e->block_size;
+    }
+    uint64_t threads = ((uint64_t)s->launch->count + variant->key.width - 1) / variant->key.width;
+    uint64_t groups = (threads + e->group_size - 1) / e->group_size;
+    uint64_t most = device->base->limits.info.max_group_count;
+    dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
+    dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);
+    dispatch.groups[2] = 1;
+    spy_status status = spyi_pack_block(s, variant, dispatch.groups[0] * e->group_size, cache->block, error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; i < e->binding_count; i++) {
+        const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
+        bindings[i].handle = at->storage->chunk.handle;
+        bindings[i].offset = at->binding_offset;
+        bindings[i].range = at->storage->offset + at->end - at->binding_offset;
+    }
+    dispatch.kernel = variant->kernel;
+    dispatch.block = cache->block;
+    dispatch.bindings = bindings;
+    dispatch.barrier = spyi_take_hazards(s);
+    if (timed) status = device->backend->time_begin(device->gpu, error);
+    if (status == SPY_OK) status = device->backend->dispatch(device->gpu, &dispatch, error);
+    if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
+    return status;
+}
+
+static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
+    spy_device *device = s->device;
+    const spyi_bound *b = s->bound;
+    spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
+    for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (!leaf->out) continue;
+        if (leaf->source == SPYI_SOURCE_READBACK) {
+            const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
+            spyi_type_to_host(leaf->type, v->arg->value.out, memory + s->readback_offset[i], 1);
+        } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
+            status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
+        }
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    spyi_run_state s;
+    s.device = device;
+    s.plan = plan;
+    s.bound = &plan->bound;
+    s.values = values;
+    s.launch = &device->cache->launch;
+    s.waits = false;
+    memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
+    spy_status status = spyi_launch_shape(plan, values, s.launch, error);
+    if (status != SPY_OK) return status;
+    spyi_variant *variant = NULL;
+    if (s.launch->count > 0) {
+        status = spyi_check_overlap(&s, error);
+        if (status != SPY_OK) return status;
+        variant = spyi_variant_find(plan, &s.launch->key);
+        if (!variant) {
+            status = spyi_variant_create(plan, &s.launch->key, &variant, error);
+            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+            if (status != SPY_OK) return status;
+        }
+    }
+    status = spyi_make_memory(&s, error);
+    if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
+        status = spyi_launch_place(plan, s.launch, error);
+    if (status == SPY_OK && variant) {
+        status = spyi_dispatch_launch(&s, variant, timed, error);
+        device->stats.calls++;
+    }
+    if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
+    if (status == SPY_OK && variant && timed) status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
+    if (status == SPY_OK)
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
+            if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
+                *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
+    spyi_free_made(&s, status == SPY_OK);
+    return status;
+}
+
+// >>call/call.c ---------------------------------------------------------------------------------------------
+
+// spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
+
+// How a failed call ends: the function, what was wrong, and the call as it was understood.
+static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name, spyi_text *error) {
+    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name, spyi_text_str(error));
+    spyi_text_free(error);
+    return status;
+}
+
+static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    if (!spyi_enter(function, SPYI_KIND_FUNCTION, public_name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_describe(function, args, values, &error);
+    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
+    if (SPYI_LIKELY(status == SPY_OK)) {
+        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        if (status != SPY_OK) {
+            spyi_text_add(&error, "\n");
+            spyi_bound_text(&plan->bound, values, &error);
+        }
+    }
+    if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_call(spy_function *function, spy_args args) {
+    return spyi_call(function, args, "spy_call", false, NULL);
+}
+
+spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
+    uint64_t ignored;
+    if (!gpu_time_ns) gpu_time_ns = &ignored;
+    *gpu_time_ns = 0;
+    return spyi_call(function, args, "spy_time_call", true, gpu_time_ns);
+}
+
+// >>explaining
+
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch, spyi_text *out) {
+    const spy_device *device = plan->function->object.device;
+    spyi_text_add(out, "%s\n", plan->bound.signature.display);
+    spyi_bound_text(&plan->bound, values, out);
+    spyi_text_add(out, "  call shape ");
+    spyi_shape_text(&launch->shape, out);
+    spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
+    if (launch->count == 0) {
+        spyi_text_add(out, "  nothing to do\n");
+        return;
+    }
+    spy_shape collapsed;
+    memset(&collapsed, 0, sizeof collapsed);
+    collapsed.rank = launch->rank;
+    memcpy(collapsed.dims, launch->dims, launch->rank * sizeof *launch->dims);
+    spyi_text_add(out, "  collapsed to ");
+    spyi_shape_text(&collapsed, out);
+    spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
+    spyi_emitted emitted;
+    if (spyi_emit(plan->function, &plan->bound, &launch->key, &emitted, out) == SPY_OK) {
+        spyi_text_add(out, "%s", spyi_text_str(&emitted.text));
+        spyi_emitted_free(&emitted);
+    }
+}
+
+size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
+    if (text && capacity) text[0] = 0;
+    if (!spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call")) return 0;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_launch *launch = &device->cache->launch;
+    spyi_text out = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_describe(function, args, values, &out);
+    if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, launch, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, launch, &out);
+    size_t size = out.size;
+    if (text && capacity) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, spyi_text_str(&out), n);
+        text[n] = 0;
+    }
+    spyi_text_free(&out);
+    spyi_leave(device);
+    return size;
+}
+
+// >>call/prepare.c ------------------------------------------------------------------------------------------
+
+// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked.
+//
+// A compile thread works on copies of the call's values; tensors are held by a reference meanwhile. What it made enters
+// the cache on the caller's thread, when the prepared call is next asked for.
+
+struct spy_prepared {
+    spyi_object object;
+    spy_function *function;
+    spyi_plan *plan;          // one reference; NULL while compiling or after a failure
+    bool running;             // a thread has not been joined yet
+    spyi_thread thread;
+    spyi_atomic finished;     // set by the thread at its end
+    spyi_values values;       // copies for the thread
+    spyi_plan *made;          // by the thread
+    spy_status status;        // of the compilation
+    spyi_text error;
+    spy_prepared *previous, *next;
+};
+
+// >>copies of values that outlive the caller's arguments
+
+static void spyi_free_copies(spyi_values *values) {
+    for (uint32_t i = 0; i < values->count; i++) {
+        spyi_value *v = &values->items[i];
+        free((void *)v->name);
+        free((void *)v->cast);
+        if (v->tensor) spy_release_tensor(v->tensor);
+        else free((void *)v->dims);
+        free((void *)v->map);
+    }
+    spyi_values_free(values);
+}
+
+static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
+    to->items = (spyi_value *)calloc(from->count + 1, sizeof *to->items);
+    to->key = (uint8_t *)malloc(from->key_size);
+    if (!to->items || !to->key) return false;
+    to->capacity = from->count;
+    to->key_capacity = to->key_size = from->key_size;
+    memcpy(to->key, from->key, from->key_size);
+    bool good = true;
+    for (uint32_t i = 0; i < from->count; i++) {
+        const spyi_value *v = &from->items[i];
+        spyi_value *copy = &to->items[to->count++];
+        *copy = *v;
+        copy->arg = NULL;
+        copy->name = spyi_strdup(v->name);
+        copy->cast = spyi_strdup(v->cast);
+        int8_t *map = (int8_t *)malloc(SPY_MAX_RANK);
+        if (map) memcpy(map, v->map, v->map_count);
+        copy->map = map;
+        good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
+        if (v->tensor) {
+            spy_retain_tensor(v->tensor);
+        } else if (v->dims) {
+            int64_t *dims = (int64_t *)malloc(SPY_MAX_RANK * sizeof *dims);
+            if (dims) memcpy(dims, v->dims, v->rank * sizeof *dims);
+            copy->dims = dims;
+            good = good && dims;
+        }
+    }
+    return good;
+}
+
+// >>the work
+
+// Makes the variant that a call with these values needs, unless the plan has it.
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+    spyi_variant *variant = NULL;
+    spy_status status = spyi_launch_shape(plan, values, launch, error);
+    if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
+    status = spyi_variant_create(plan, &launch->key, &variant, error);
+    return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
+}
+
+static void spyi_prepare_thread(void *user) {
+    spy_prepared *p = (spy_prepared *)user;
+    spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
+    p->status = launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
+    free(launch);
+    spyi_atomic_store(&p->finished, 1);
+}
+
+// Joins a finished (or awaited) thread and puts what it made into the cache. Inside the device.
+static void spyi_prepare_join(spy_prepared *p) {
+    if (!p->running) return;
+    spyi_thread_join(&p->thread);
+    p->running = false;
+    spy_device *device = p->object.device;
+    if (p->status != SPY_OK && p->made) {
+        spyi_plan_release(device, p->made);
+        p->made = NULL;
+    }
+    if (p->made) {
+        spyi_values *values = &p->values;
+        spyi_plan *known = spyi_cache_find(device, p->function, values);
+        if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
+            for (uint32_t i = 0; i < p->made->variant_count; i++) { // another call was faster: it gets our kernel
+                if (spyi_variant_find(known, &p->made->variants[i]->key)) continue;
+                spyi_text ignored = { NULL, 0, 0 };
+                if (spyi_plan_add_variant(known, p->made->variants[i], &ignored) == SPY_OK)
+                    p->made->variants[i--] = p->made->variants[--p->made->variant_count];
+                spyi_text_free(&ignored);
+            }
+            spyi_plan_release(device, p->made);
+            p->plan = known;
+        } else {
+            p->plan = p->made;
+            if (!p->made->bound.needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
+                spyi_cache_insert(device, p->made);
+                device->stats.plans_built++;
+                p->plan->references++;
+            }
+            p->made = NULL;
+            spyi_free_copies(&p->values);
+            return;
+        }
+        p->plan->references++;
+        p->made = NULL;
+    }
+    spyi_free_copies(&p->values);
+}
+
+spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
+    const char *name = "spy_prepare";
+    if (!spyi_enter(function, SPYI_KIND_FUNCTION, name)) return NULL;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spy_prepared *p = NULL;
+    spy_status status = spyi_describe(function, args, values, &error);
+    if (status == SPY_OK) {
+        p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
+        if (!p) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (p) {
+        p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
+        p->object.device = device;
+        p->function = function;
+        p->next = device->prepared;
+        if (p->next) p->next->previous = p;
+        device->prepared = p;
+        spyi_atomic_add(&function->module->object.references, 1);
+        bool async = desc && desc->async && !spyi_cache_find(device, function, values);
+        if (async) {
+            bool copied = spyi_describe(function, args, values, &error) == SPY_OK && spyi_copy_values(values, &p->values);
+            if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
+                p->running = true;
+            } else { // no thread to be had: do it here
+                spyi_free_copies(&p->values);
+                async = false;
+            }
+        }
+        if (!async) {
+            status = spyi_plan_get(function, values, &p->plan, &error);
+            if (status == SPY_OK) {
+                p->plan->references++;
+                status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+            }
+        }
+        if (status != SPY_OK) {
+            spyi_prepared_free(p);
+            p = NULL;
+        }
+    }
+    if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return p;
+}
+
+// Reports a failed compilation each time it is asked for.
+static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
+    spyi_prepare_join(p);
+    if (p->status != SPY_OK)
+        spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name, spyi_text_str(&p->error));
+    return p->status;
+}
+
+spy_status spy_prepared_ready(spy_prepared *prepared) {
+    const char *name = "spy_prepared_ready";
+    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = prepared->object.device;
+    spy_status status = SPY_ERROR_NOT_READY;
+    if (!prepared->running || spyi_atomic_load(&prepared->finished)) status = spyi_prepared_state(prepared, name);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
+    const char *name = "spy_call_prepared";
+    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = prepared->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
+    if (status == SPY_OK) {
+        const spyi_plan *plan = prepared->plan;
+        status = spyi_describe(prepared->function, args, values, &error);
+        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes && !spyi_key_add_sizes(values))
+            status = SPY_ERROR_OUT_OF_MEMORY;
+        if (status == SPY_OK &&
+            (plan->key_size != values->key_size || memcmp(plan->key, values->key, values->key_size) != 0)) {
+            spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call was prepared for:\n");
+            spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
+            for (uint32_t i = 0; i < values->count; i++) {
+                spyi_text_add(&error, "  argument %u: ", i + 1);
+                spyi_value_text(&values->items[i], &error);
+                spyi_text_add(&error, "\n");
+            }
+            status = SPY_ERROR_TYPE_MISMATCH;
+        }
+        if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
+        if (status != SPY_OK)
+            spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
+    }
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return status;
+}
+
+// >>release
+
+SPYI_FN void spyi_prepared_free(spy_prepared *p) {
+    spy_device *device = p->object.device;
+    spyi_prepare_join(p);
+    if (p->plan) spyi_plan_release(device, p->plan);
+    if (p->previous) p->previous->next = p->next;
+    else device->prepared = p->next;
+    if (p->next) p->next->previous = p->previous;
+    spyi_text_free(&p->error);
+    spyi_module_drop(p->function->module);
+    p->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    spyi_free(&device->ctx, p, sizeof *p);
+}
+
+void spy_release_prepared(spy_prepared *prepared) {
+    if (!prepared || !spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared")) return;
+    spy_device *device = prepared->object.device;
+    spyi_prepared_free(prepared);
+    spyi_leave(device);
+}
+
+SPYI_FN void spyi_prepared_free_all(spy_device *device) {
+    while (device->prepared) spyi_prepared_free(device->prepared);
+}
+
+// >>base/stbds_end.h ----------------------------------------------------------------------------------------
+
+// Takes back what stbds_names.h and stb_ds.h defined, so that a program's own stb_ds.h may follow.
+// Generated by tools/amalgamate --names from Debian 12's copy; do not edit.
+
+#undef INCLUDE_STB_DS_H
+#undef STBDS_ADDRESSOF
+#undef STBDS_ALIGN_FWD
+#undef STBDS_ARR_TO_HASH
+#undef STBDS_ASSERT
+#undef STBDS_ASSERT_WAS_UNDEFINED
+#undef STBDS_BUCKET_LENGTH
+#undef STBDS_BUCKET_MASK
+#undef STBDS_BUCKET_SHIFT
+#undef STBDS_CACHE_LINE_SIZE
+#undef STBDS_FREE
+#undef STBDS_HASH_DELETED
+#undef STBDS_HASH_EMPTY
+#undef STBDS_HASH_TO_ARR
+#undef STBDS_HAS_LITERAL_ARRAY
+#undef STBDS_HAS_TYPEOF
+#undef STBDS_HM_BINARY
+#undef STBDS_HM_STRING
+#undef STBDS_INDEX_DELETED
+#undef STBDS_INDEX_EMPTY
+#undef STBDS_INDEX_IN_USE
+#undef STBDS_NOTUSED
+#undef STBDS_OFFSETOF
+#undef STBDS_REALLOC
+#undef STBDS_ROTATE_LEFT
+#undef STBDS_ROTATE_RIGHT
+#undef STBDS_SH_ARENA
+#undef STBDS_SH_DEFAULT
+#undef STBDS_SH_NONE
+#undef STBDS_SH_STRDUP
+#undef STBDS_SIPHASH_2_4_can_only_be_used_in_64_bit_builds
+#undef STBDS_SIPHASH_C_ROUNDS
+#undef STBDS_SIPHASH_D_ROUNDS
+#undef STBDS_SIPROUND
+#undef STBDS_SIZE_T_BITS
+#undef STBDS_STATS
+#undef STBDS_STRING_ARENA_BLOCKSIZE_MAX
+#undef STBDS_STRING_ARENA_BLOCKSIZE_MIN
+#undef stbds_arraddn
+#undef stbds_arraddnindex
+#undef stbds_arraddnoff
+#undef stbds_arraddnptr
+#undef stbds_array_grow
+#undef stbds_array_header
+#undef stbds_arrcap
+#undef stbds_arrdel
+#undef stbds_arrdeln
+#undef stbds_arrdelswap
+#undef stbds_arrfree
+#undef stbds_arrfreef
+#undef stbds_arrgrow
+#undef stbds_arrgrowf
+#undef stbds_arrgrowf_wrapper
+#undef stbds_arrins
+#undef stbds_arrinsn
+#undef stbds_arrlast
+#undef stbds_arrlen
+#undef stbds_arrlenu
+#undef stbds_arrmaybegrow
+#undef stbds_arrpop
+#undef stbds_arrpush
+#undef stbds_arrput
+#undef stbds_arrsetcap
+#undef stbds_arrsetlen
+#undef stbds_hash_alloc
+#undef stbds_hash_bucket
+#undef stbds_hash_bytes
+#undef stbds_hash_grow
+#undef stbds_hash_index
+#undef stbds_hash_probes
+#undef stbds_hash_rebuild
+#undef stbds_hash_seed
+#undef stbds_hash_shrink
+#undef stbds_hash_string
+#undef stbds_hash_table
+#undef stbds_header
+#undef stbds_hm_find_slot
+#undef stbds_hmdefault
+#undef stbds_hmdefaults
+#undef stbds_hmdel
+#undef stbds_hmdel_key
+#undef stbds_hmdel_key_wrapper
+#undef stbds_hmfree
+#undef stbds_hmfree_func
+#undef stbds_hmget
+#undef stbds_hmget_key
+#undef stbds_hmget_key_ts
+#undef stbds_hmget_key_ts_wrapper
+#undef stbds_hmget_key_wrapper
+#undef stbds_hmget_ts
+#undef stbds_hmgeti
+#undef stbds_hmgeti_ts
+#undef stbds_hmgetp
+#undef stbds_hmgetp_null
+#undef stbds_hmgetp_ts
+#undef stbds_hmgets
+#undef stbds_hmlen
+#undef stbds_hmlenu
+#undef stbds_hmput
+#undef stbds_hmput_default
+#undef stbds_hmput_default_wrapper
+#undef stbds_hmput_key
+#undef stbds_hmput_key_wrapper
+#undef stbds_hmputs
+#undef stbds_is_key_equal
+#undef stbds_load_32_or_64
+#undef stbds_log2
+#undef stbds_make_hash_index
+#undef stbds_probe_position
+#undef stbds_pshdel
+#undef stbds_pshget
+#undef stbds_pshgeti
+#undef stbds_pshput
+#undef stbds_rand_seed
+#undef stbds_rehash_items
+#undef stbds_rehash_probes
+#undef stbds_sh_new_arena
+#undef stbds_sh_new_strdup
+#undef stbds_shdefault
+#undef stbds_shdefaults
+#undef stbds_shdel
+#undef stbds_shfree
+#undef stbds_shget
+#undef stbds_shgeti
+#undef stbds_shgetp
+#undef stbds_shgetp_null
+#undef stbds_shgets
+#undef stbds_shlen
+#undef stbds_shlenu
+#undef stbds_shmode_func
+#undef stbds_shmode_func_wrapper
+#undef stbds_shput
+#undef stbds_shputi
+#undef stbds_shputs
+#undef stbds_siphash_bytes
+#undef stbds_stralloc
+#undef stbds_strdup
+#undef stbds_string_arena
+#undef stbds_string_block
+#undef stbds_strreset
+#undef stbds_temp
+#undef stbds_temp_key
+#undef stbds_unit_tests
+#undef STB_DS_IMPLEMENTATION
+#pragma pop_macro("STBDS_ASSERT")
+#pragma pop_macro("STBDS_FREE")
+#pragma pop_macro("STBDS_NO_SHORT_NAMES")
+#pragma pop_macro("STBDS_REALLOC")
+#pragma pop_macro("STBDS_SIPHASH_2_4")
+#pragma pop_macro("STBDS_STATISTICS")
+#pragma pop_macro("STBDS_UNIT_TESTS")
+#pragma pop_macro("STB_DS_IMPLEMENTATION")
+
+#endif // SLANGPY_IMPLEMENTED
+
+/*
+MIT License
+
+Copyright (c) 2026 the slangpy.h authors
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+*/

@@ -1,0 +1,4059 @@
+// slangpy_vk.h: the Vulkan backend of slangpy.h.
+// Generated from src/ by tools/amalgamate; do not edit. Every `>>` line names the file that follows.
+// MIT license; its text is at the end of this file.
+
+#include "slangpy.h"
+
+#ifndef SLANGPY_VK_H
+#define SLANGPY_VK_H
+
+// >>api/vk.h ------------------------------------------------------------------------------------------------
+
+// The Vulkan backend: its entry, and how an engine brings its own Vulkan objects.
+// No Vulkan header is needed: dispatchable handles are void *, VkBuffer and VkSemaphore are uint64_t, cast by the caller.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses, scalar block
+// layout and push descriptors: Mesa's lavapipe of Debian 12 and every current driver of a GPU have them.
+const spy_backend *spy_vk_backend(void);
+
+typedef void (*spy_vk_void_func)(void);
+typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
+
+// For spy_device_desc.backend_desc. All zero: the library loads Vulkan and makes instance and device.
+// With `device`, all of instance, physical_device, queue and queue_family are needed; they must outlive the spy_device,
+// and the device must have what spy_vk_required_features() asks for.
+typedef struct spy_vk_desc {
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL: from the Vulkan loader
+    void *instance;                     // VkInstance
+    void *physical_device;              // VkPhysicalDevice
+    void *device;                       // VkDevice
+    void *queue;                        // VkQueue with compute
+    uint32_t queue_family;
+    uint32_t api_version;               // that the instance was made with; 0: VK_API_VERSION_1_3
+    void (*lock_queue)(void *user_data);   // called round every use of the queue; NULL: the queue is ours alone
+    void (*unlock_queue)(void *user_data);
+    void *lock_user_data;
+    const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
+    uint32_t enabled_feature_count;        // created with; kernels that need others are refused
+} spy_vk_desc;
+
+// What an engine's VkDevice must be created with. Valid for the life of the process.
+typedef struct spy_vk_requirements {
+    uint32_t api_version;               // least VkApplicationInfo.apiVersion and device version
+    const char *const *extensions;      // device extensions that must be enabled
+    uint32_t extension_count;
+    const char *const *features;        // members of VkPhysicalDevice*Features that must be VK_TRUE
+    uint32_t feature_count;
+    const char *const *optional_features;   // further ones that kernels use when present (16-bit types, atomics ...)
+    uint32_t optional_feature_count;
+    const char *const *optional_extensions; // extensions that the optional features belong to
+    uint32_t optional_extension_count;
+} spy_vk_requirements;
+
+spy_vk_requirements spy_vk_required_features(void);
+
+// Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our own; NULL
+// ends that. The engine submits it and keeps it alive; what was recorded counts as finished, for memory reuse and
+// reads, once the engine has said so by spy_vk_external_submit_finished(). Uploads are recorded before it, in our own.
+spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
+// All work recorded so far into engine command buffers has been executed.
+spy_status spy_vk_external_submit_finished(spy_device *device);
+
+// Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
+spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+
+// A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address, transfer
+// source and destination). desc->data must be NULL. The buffer must outlive the tensor and all calls with it.
+spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
+                                 const spy_tensor_desc *desc);
+// The VkBuffer and the byte offset of a tensor's first element.
+spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SLANGPY_VK_H
+
+#if defined(SLANGPY_IMPLEMENTATION) && !defined(SLANGPY_VK_IMPLEMENTED)
+#define SLANGPY_VK_IMPLEMENTED
+
+#ifndef SPYI_SINGLE_HEADER
+#error "the implementation of slangpy_vk.h uses that of slangpy.h, which was not compiled in this file: define SLANGPY_IMPLEMENTATION before the first include of either"
+#endif
+
+// >>vk/vulkan_headers.h -------------------------------------------------------------------------------------
+
+// The Vulkan headers as the program wants them: they come in before volk's names are changed, so its prototypes (or their
+// absence, by VK_NO_PROTOTYPES) are still right for the program's own code after us in the same file.
+
+#if defined(VULKAN_H_) || defined(VULKAN_CORE_H_) || defined(VOLK_H_)
+#error "vulkan.h or volk.h was included before the implementation of slangpy_vk.h: include slangpy_vk.h first, or give it a file of its own"
+#endif
+
+#include <vulkan/vulkan.h>
+
+// >>vk/volk_names.h -----------------------------------------------------------------------------------------
+
+// volk (1.3.239) under names of our own: every name it declares becomes spyi_..., until volk_end.h.
+// Generated by tools/amalgamate --names from Debian 12's copy; do not edit.
+
+#define VolkDeviceTable spyi_VolkDeviceTable
+#define loadedDevice spyi_loadedDevice
+#define loadedInstance spyi_loadedInstance
+#define vkAcquireDrmDisplayEXT spyi_vkAcquireDrmDisplayEXT
+#define vkAcquireFullScreenExclusiveModeEXT spyi_vkAcquireFullScreenExclusiveModeEXT
+#define vkAcquireNextImage2KHR spyi_vkAcquireNextImage2KHR
+#define vkAcquireNextImageKHR spyi_vkAcquireNextImageKHR
+#define vkAcquirePerformanceConfigurationINTEL spyi_vkAcquirePerformanceConfigurationINTEL
+#define vkAcquireProfilingLockKHR spyi_vkAcquireProfilingLockKHR
+#define vkAcquireWinrtDisplayNV spyi_vkAcquireWinrtDisplayNV
+#define vkAcquireXlibDisplayEXT spyi_vkAcquireXlibDisplayEXT
+#define vkAllocateCommandBuffers spyi_vkAllocateCommandBuffers
+#define vkAllocateDescriptorSets spyi_vkAllocateDescriptorSets
+#define vkAllocateMemory spyi_vkAllocateMemory
+#define vkBeginCommandBuffer spyi_vkBeginCommandBuffer
+#define vkBindAccelerationStructureMemoryNV spyi_vkBindAccelerationStructureMemoryNV
+#define vkBindBufferMemory spyi_vkBindBufferMemory
+#define vkBindBufferMemory2 spyi_vkBindBufferMemory2
+#define vkBindBufferMemory2KHR spyi_vkBindBufferMemory2KHR
+#define vkBindImageMemory spyi_vkBindImageMemory
+#define vkBindImageMemory2 spyi_vkBindImageMemory2
+#define vkBindImageMemory2KHR spyi_vkBindImageMemory2KHR
+#define vkBindOpticalFlowSessionImageNV spyi_vkBindOpticalFlowSessionImageNV
+#define vkBindVideoSessionMemoryKHR spyi_vkBindVideoSessionMemoryKHR
+#define vkBuildAccelerationStructuresKHR spyi_vkBuildAccelerationStructuresKHR
+#define vkBuildMicromapsEXT spyi_vkBuildMicromapsEXT
+#define vkCmdBeginConditionalRenderingEXT spyi_vkCmdBeginConditionalRenderingEXT
+#define vkCmdBeginDebugUtilsLabelEXT spyi_vkCmdBeginDebugUtilsLabelEXT
+#define vkCmdBeginQuery spyi_vkCmdBeginQuery
+#define vkCmdBeginQueryIndexedEXT spyi_vkCmdBeginQueryIndexedEXT
+#define vkCmdBeginRenderPass spyi_vkCmdBeginRenderPass
+#define vkCmdBeginRenderPass2 spyi_vkCmdBeginRenderPass2
+#define vkCmdBeginRenderPass2KHR spyi_vkCmdBeginRenderPass2KHR
+#define vkCmdBeginRendering spyi_vkCmdBeginRendering
+#define vkCmdBeginRenderingKHR spyi_vkCmdBeginRenderingKHR
+#define vkCmdBeginTransformFeedbackEXT spyi_vkCmdBeginTransformFeedbackEXT
+#define vkCmdBeginVideoCodingKHR spyi_vkCmdBeginVideoCodingKHR
+#define vkCmdBindDescriptorBufferEmbeddedSamplersEXT spyi_vkCmdBindDescriptorBufferEmbeddedSamplersEXT
+#define vkCmdBindDescriptorBuffersEXT spyi_vkCmdBindDescriptorBuffersEXT
+#define vkCmdBindDescriptorSets spyi_vkCmdBindDescriptorSets
+#define vkCmdBindIndexBuffer spyi_vkCmdBindIndexBuffer
+#define vkCmdBindInvocationMaskHUAWEI spyi_vkCmdBindInvocationMaskHUAWEI
+#define vkCmdBindPipeline spyi_vkCmdBindPipeline
+#define vkCmdBindPipelineShaderGroupNV spyi_vkCmdBindPipelineShaderGroupNV
+#define vkCmdBindShadingRateImageNV spyi_vkCmdBindShadingRateImageNV
+#define vkCmdBindTransformFeedbackBuffersEXT spyi_vkCmdBindTransformFeedbackBuffersEXT
+#define vkCmdBindVertexBuffers spyi_vkCmdBindVertexBuffers
+#define vkCmdBindVertexBuffers2 spyi_vkCmdBindVertexBuffers2
+#define vkCmdBindVertexBuffers2EXT spyi_vkCmdBindVertexBuffers2EXT
+#define vkCmdBlitImage spyi_vkCmdBlitImage
+#define vkCmdBlitImage2 spyi_vkCmdBlitImage2
+#define vkCmdBlitImage2KHR spyi_vkCmdBlitImage2KHR
+#define vkCmdBuildAccelerationStructureNV spyi_vkCmdBuildAccelerationStructureNV
+#define vkCmdBuildAccelerationStructuresIndirectKHR spyi_vkCmdBuildAccelerationStructuresIndirectKHR
+#define vkCmdBuildAccelerationStructuresKHR spyi_vkCmdBuildAccelerationStructuresKHR
+#define vkCmdBuildMicromapsEXT spyi_vkCmdBuildMicromapsEXT
+#define vkCmdClearAttachments spyi_vkCmdClearAttachments
+#define vkCmdClearColorImage spyi_vkCmdClearColorImage
+#define vkCmdClearDepthStencilImage spyi_vkCmdClearDepthStencilImage
+#define vkCmdControlVideoCodingKHR spyi_vkCmdControlVideoCodingKHR
+#define vkCmdCopyAccelerationStructureKHR spyi_vkCmdCopyAccelerationStructureKHR
+#define vkCmdCopyAccelerationStructureNV spyi_vkCmdCopyAccelerationStructureNV
+#define vkCmdCopyAccelerationStructureToMemoryKHR spyi_vkCmdCopyAccelerationStructureToMemoryKHR
+#define vkCmdCopyBuffer spyi_vkCmdCopyBuffer
+#define vkCmdCopyBuffer2 spyi_vkCmdCopyBuffer2
+#define vkCmdCopyBuffer2KHR spyi_vkCmdCopyBuffer2KHR
+#define vkCmdCopyBufferToImage spyi_vkCmdCopyBufferToImage
+#define vkCmdCopyBufferToImage2 spyi_vkCmdCopyBufferToImage2
+#define vkCmdCopyBufferToImage2KHR spyi_vkCmdCopyBufferToImage2KHR
+#define vkCmdCopyImage spyi_vkCmdCopyImage
+#define vkCmdCopyImage2 spyi_vkCmdCopyImage2
+#define vkCmdCopyImage2KHR spyi_vkCmdCopyImage2KHR
+#define vkCmdCopyImageToBuffer spyi_vkCmdCopyImageToBuffer
+#define vkCmdCopyImageToBuffer2 spyi_vkCmdCopyImageToBuffer2
+#define vkCmdCopyImageToBuffer2KHR spyi_vkCmdCopyImageToBuffer2KHR
+#define vkCmdCopyMemoryIndirectNV spyi_vkCmdCopyMemoryIndirectNV
+#define vkCmdCopyMemoryToAccelerationStructureKHR spyi_vkCmdCopyMemoryToAccelerationStructureKHR
+#define vkCmdCopyMemoryToImageIndirectNV spyi_vkCmdCopyMemoryToImageIndirectNV
+#define vkCmdCopyMemoryToMicromapEXT spyi_vkCmdCopyMemoryToMicromapEXT
+#define vkCmdCopyMicromapEXT spyi_vkCmdCopyMicromapEXT
+#define vkCmdCopyMicromapToMemoryEXT spyi_vkCmdCopyMicromapToMemoryEXT
+#define vkCmdCopyQueryPoolResults spyi_vkCmdCopyQueryPoolResults
+#define vkCmdCuLaunchKernelNVX spyi_vkCmdCuLaunchKernelNVX
+#define vkCmdDebugMarkerBeginEXT spyi_vkCmdDebugMarkerBeginEXT
+#define vkCmdDebugMarkerEndEXT spyi_vkCmdDebugMarkerEndEXT
+#define vkCmdDebugMarkerInsertEXT spyi_vkCmdDebugMarkerInsertEXT
+#define vkCmdDecodeVideoKHR spyi_vkCmdDecodeVideoKHR
+#define vkCmdDecompressMemoryIndirectCountNV spyi_vkCmdDecompressMemoryIndirectCountNV
+#define vkCmdDecompressMemoryNV spyi_vkCmdDecompressMemoryNV
+#define vkCmdDispatch spyi_vkCmdDispatch
+#define vkCmdDispatchBase spyi_vkCmdDispatchBase
+#define vkCmdDispatchBaseKHR spyi_vkCmdDispatchBaseKHR
+#define vkCmdDispatchIndirect spyi_vkCmdDispatchIndirect
+#define vkCmdDraw spyi_vkCmdDraw
+#define vkCmdDrawClusterHUAWEI spyi_vkCmdDrawClusterHUAWEI
+#define vkCmdDrawClusterIndirectHUAWEI spyi_vkCmdDrawClusterIndirectHUAWEI
+#define vkCmdDrawIndexed spyi_vkCmdDrawIndexed
+#define vkCmdDrawIndexedIndirect spyi_vkCmdDrawIndexedIndirect
+#define vkCmdDrawIndexedIndirectCount spyi_vkCmdDrawIndexedIndirectCount
+#define vkCmdDrawIndexedIndirectCountAMD spyi_vkCmdDrawIndexedIndirectCountAMD
+#define vkCmdDrawIndexedIndirectCountKHR spyi_vkCmdDrawIndexedIndirectCountKHR
+#define vkCmdDrawIndirect spyi_vkCmdDrawIndirect
+#define vkCmdDrawIndirectByteCountEXT spyi_vkCmdDrawIndirectByteCountEXT
+#define vkCmdDrawIndirectCount spyi_vkCmdDrawIndirectCount
+#define vkCmdDrawIndirectCountAMD spyi_vkCmdDrawIndirectCountAMD
+#define vkCmdDrawIndirectCountKHR spyi_vkCmdDrawIndirectCountKHR
+#define vkCmdDrawMeshTasksEXT spyi_vkCmdDrawMeshTasksEXT
+#define vkCmdDrawMeshTasksIndirectCountEXT spyi_vkCmdDrawMeshTasksIndirectCountEXT
+#define vkCmdDrawMeshTasksIndirectCountNV spyi_vkCmdDrawMeshTasksIndirectCountNV
+#define vkCmdDrawMeshTasksIndirectEXT spyi_vkCmdDrawMeshTasksIndirectEXT
+#define vkCmdDrawMeshTasksIndirectNV spyi_vkCmdDrawMeshTasksIndirectNV
+#define vkCmdDrawMeshTasksNV spyi_vkCmdDrawMeshTasksNV
+#define vkCmdDrawMultiEXT spyi_vkCmdDrawMultiEXT
+#define vkCmdDrawMultiIndexedEXT spyi_vkCmdDrawMultiIndexedEXT
+#define vkCmdEncodeVideoKHR spyi_vkCmdEncodeVideoKHR
+#define vkCmdEndConditionalRenderingEXT spyi_vkCmdEndConditionalRenderingEXT
+#define vkCmdEndDebugUtilsLabelEXT spyi_vkCmdEndDebugUtilsLabelEXT
+#define vkCmdEndQuery spyi_vkCmdEndQuery
+#define vkCmdEndQueryIndexedEXT spyi_vkCmdEndQueryIndexedEXT
+#define vkCmdEndRenderPass spyi_vkCmdEndRenderPass
+#define vkCmdEndRenderPass2 spyi_vkCmdEndRenderPass2
+#define vkCmdEndRenderPass2KHR spyi_vkCmdEndRenderPass2KHR
+#define vkCmdEndRendering spyi_vkCmdEndRendering
+#define vkCmdEndRenderingKHR spyi_vkCmdEndRenderingKHR
+#define vkCmdEndTransformFeedbackEXT spyi_vkCmdEndTransformFeedbackEXT
+#define vkCmdEndVideoCodingKHR spyi_vkCmdEndVideoCodingKHR
+#define vkCmdExecuteCommands spyi_vkCmdExecuteCommands
+#define vkCmdExecuteGeneratedCommandsNV spyi_vkCmdExecuteGeneratedCommandsNV
+#define vkCmdFillBuffer spyi_vkCmdFillBuffer
+#define vkCmdInsertDebugUtilsLabelEXT spyi_vkCmdInsertDebugUtilsLabelEXT
+#define vkCmdNextSubpass spyi_vkCmdNextSubpass
+#define vkCmdNextSubpass2 spyi_vkCmdNextSubpass2
+#define vkCmdNextSubpass2KHR spyi_vkCmdNextSubpass2KHR
+#define vkCmdOpticalFlowExecuteNV spyi_vkCmdOpticalFlowExecuteNV
+#define vkCmdPipelineBarrier spyi_vkCmdPipelineBarrier
+#define vkCmdPipelineBarrier2 spyi_vkCmdPipelineBarrier2
+#define vkCmdPipelineBarrier2KHR spyi_vkCmdPipelineBarrier2KHR
+#define vkCmdPreprocessGeneratedCommandsNV spyi_vkCmdPreprocessGeneratedCommandsNV
+#define vkCmdPushConstants spyi_vkCmdPushConstants
+#define vkCmdPushDescriptorSetKHR spyi_vkCmdPushDescriptorSetKHR
+#define vkCmdPushDescriptorSetWithTemplateKHR spyi_vkCmdPushDescriptorSetWithTemplateKHR
+#define vkCmdResetEvent spyi_vkCmdResetEvent
+#define vkCmdResetEvent2 spyi_vkCmdResetEvent2
+#define vkCmdResetEvent2KHR spyi_vkCmdResetEvent2KHR
+#define vkCmdResetQueryPool spyi_vkCmdResetQueryPool
+#define vkCmdResolveImage spyi_vkCmdResolveImage
+#define vkCmdResolveImage2 spyi_vkCmdResolveImage2
+#define vkCmdResolveImage2KHR spyi_vkCmdResolveImage2KHR
+#define vkCmdSetAlphaToCoverageEnableEXT spyi_vkCmdSetAlphaToCoverageEnableEXT
+#define vkCmdSetAlphaToOneEnableEXT spyi_vkCmdSetAlphaToOneEnableEXT
+#define vkCmdSetBlendConstants spyi_vkCmdSetBlendConstants
+#define vkCmdSetCheckpointNV spyi_vkCmdSetCheckpointNV
+#define vkCmdSetCoarseSampleOrderNV spyi_vkCmdSetCoarseSampleOrderNV
+#define vkCmdSetColorBlendAdvancedEXT spyi_vkCmdSetColorBlendAdvancedEXT
+#define vkCmdSetColorBlendEnableEXT spyi_vkCmdSetColorBlendEnableEXT
+#define vkCmdSetColorBlendEquationEXT spyi_vkCmdSetColorBlendEquationEXT
+#define vkCmdSetColorWriteEnableEXT spyi_vkCmdSetColorWriteEnableEXT
+#define vkCmdSetColorWriteMaskEXT spyi_vkCmdSetColorWriteMaskEXT
+#define vkCmdSetConservativeRasterizationModeEXT spyi_vkCmdSetConservativeRasterizationModeEXT
+#define vkCmdSetCoverageModulationModeNV spyi_vkCmdSetCoverageModulationModeNV
+#define vkCmdSetCoverageModulationTableEnableNV spyi_vkCmdSetCoverageModulationTableEnableNV
+#define vkCmdSetCoverageModulationTableNV spyi_vkCmdSetCoverageModulationTableNV
+#define vkCmdSetCoverageReductionModeNV spyi_vkCmdSetCoverageReductionModeNV
+#define vkCmdSetCoverageToColorEnableNV spyi_vkCmdSetCoverageToColorEnableNV
+#define vkCmdSetCoverageToColorLocationNV spyi_vkCmdSetCoverageToColorLocationNV
+#define vkCmdSetCullMode spyi_vkCmdSetCullMode
+#define vkCmdSetCullModeEXT spyi_vkCmdSetCullModeEXT
+#define vkCmdSetDepthBias spyi_vkCmdSetDepthBias
+#define vkCmdSetDepthBiasEnable spyi_vkCmdSetDepthBiasEnable
+#define vkCmdSetDepthBiasEnableEXT spyi_vkCmdSetDepthBiasEnableEXT
+#define vkCmdSetDepthBounds spyi_vkCmdSetDepthBounds
+#define vkCmdSetDepthBoundsTestEnable spyi_vkCmdSetDepthBoundsTestEnable
+#define vkCmdSetDepthBoundsTestEnableEXT spyi_vkCmdSetDepthBoundsTestEnableEXT
+#define vkCmdSetDepthClampEnableEXT spyi_vkCmdSetDepthClampEnableEXT
+#define vkCmdSetDepthClipEnableEXT spyi_vkCmdSetDepthClipEnableEXT
+#define vkCmdSetDepthClipNegativeOneToOneEXT spyi_vkCmdSetDepthClipNegativeOneToOneEXT
+#define vkCmdSetDepthCompareOp spyi_vkCmdSetDepthCompareOp
+#define vkCmdSetDepthCompareOpEXT spyi_vkCmdSetDepthCompareOpEXT
+#define vkCmdSetDepthTestEnable spyi_vkCmdSetDepthTestEnable
+#define vkCmdSetDepthTestEnableEXT spyi_vkCmdSetDepthTestEnableEXT
+#define vkCmdSetDepthWriteEnable spyi_vkCmdSetDepthWriteEnable
+#define vkCmdSetDepthWriteEnableEXT spyi_vkCmdSetDepthWriteEnableEXT
+#define vkCmdSetDescriptorBufferOffsetsEXT spyi_vkCmdSetDescriptorBufferOffsetsEXT
+#define vkCmdSetDeviceMask spyi_vkCmdSetDeviceMask
+#define vkCmdSetDeviceMaskKHR spyi_vkCmdSetDeviceMaskKHR
+#define vkCmdSetDiscardRectangleEXT spyi_vkCmdSetDiscardRectangleEXT
+#define vkCmdSetEvent spyi_vkCmdSetEvent
+#define vkCmdSetEvent2 spyi_vkCmdSetEvent2
+#define vkCmdSetEvent2KHR spyi_vkCmdSetEvent2KHR
+#define vkCmdSetExclusiveScissorNV spyi_vkCmdSetExclusiveScissorNV
+#define vkCmdSetExtraPrimitiveOverestimationSizeEXT spyi_vkCmdSetExtraPrimitiveOverestimationSizeEXT
+#define vkCmdSetFragmentShadingRateEnumNV spyi_vkCmdSetFragmentShadingRateEnumNV
+#define vkCmdSetFragmentShadingRateKHR spyi_vkCmdSetFragmentShadingRateKHR
+#define vkCmdSetFrontFace spyi_vkCmdSetFrontFace
+#define vkCmdSetFrontFaceEXT spyi_vkCmdSetFrontFaceEXT
+#define vkCmdSetLineRasterizationModeEXT spyi_vkCmdSetLineRasterizationModeEXT
+#define vkCmdSetLineStippleEXT spyi_vkCmdSetLineStippleEXT
+#define vkCmdSetLineStippleEnableEXT spyi_vkCmdSetLineStippleEnableEXT
+#define vkCmdSetLineWidth spyi_vkCmdSetLineWidth
+#define vkCmdSetLogicOpEXT spyi_vkCmdSetLogicOpEXT
+#define vkCmdSetLogicOpEnableEXT spyi_vkCmdSetLogicOpEnableEXT
+#define vkCmdSetPatchControlPointsEXT spyi_vkCmdSetPatchControlPointsEXT
+#define vkCmdSetPerformanceMarkerINTEL spyi_vkCmdSetPerformanceMarkerINTEL
+#define vkCmdSetPerformanceOverrideINTEL spyi_vkCmdSetPerformanceOverrideINTEL
+#define vkCmdSetPerformanceStreamMarkerINTEL spyi_vkCmdSetPerformanceStreamMarkerINTEL
+#define vkCmdSetPolygonModeEXT spyi_vkCmdSetPolygonModeEXT
+#define vkCmdSetPrimitiveRestartEnable spyi_vkCmdSetPrimitiveRestartEnable
+#define vkCmdSetPrimitiveRestartEnableEXT spyi_vkCmdSetPrimitiveRestartEnableEXT
+#define vkCmdSetPrimitiveTopology spyi_vkCmdSetPrimitiveTopology
+#define vkCmdSetPrimitiveTopologyEXT spyi_vkCmdSetPrimitiveTopologyEXT
+#define vkCmdSetProvokingVertexModeEXT spyi_vkCmdSetProvokingVertexModeEXT
+#define vkCmdSetRasterizationSamplesEXT spyi_vkCmdSetRasterizationSamplesEXT
+#define vkCmdSetRasterizationStreamEXT spyi_vkCmdSetRasterizationStreamEXT
+#define vkCmdSetRasterizerDiscardEnable spyi_vkCmdSetRasterizerDiscardEnable
+#define vkCmdSetRasterizerDiscardEnableEXT spyi_vkCmdSetRasterizerDiscardEnableEXT
+#define vkCmdSetRayTracingPipelineStackSizeKHR spyi_vkCmdSetRayTracingPipelineStackSizeKHR
+#define vkCmdSetRepresentativeFragmentTestEnableNV spyi_vkCmdSetRepresentativeFragmentTestEnableNV
+#define vkCmdSetSampleLocationsEXT spyi_vkCmdSetSampleLocationsEXT
+#define vkCmdSetSampleLocationsEnableEXT spyi_vkCmdSetSampleLocationsEnableEXT
+#define vkCmdSetSampleMaskEXT spyi_vkCmdSetSampleMaskEXT
+#define vkCmdSetScissor spyi_vkCmdSetScissor
+#define vkCmdSetScissorWithCount spyi_vkCmdSetScissorWithCount
+#define vkCmdSetScissorWithCountEXT spyi_vkCmdSetScissorWithCountEXT
+#define vkCmdSetShadingRateImageEnableNV spyi_vkCmdSetShadingRateImageEnableNV
+#define vkCmdSetStencilCompareMask spyi_vkCmdSetStencilCompareMask
+#define vkCmdSetStencilOp spyi_vkCmdSetStencilOp
+#define vkCmdSetStencilOpEXT spyi_vkCmdSetStencilOpEXT
+#define vkCmdSetStencilReference spyi_vkCmdSetStencilReference
+#define vkCmdSetStencilTestEnable spyi_vkCmdSetStencilTestEnable
+#define vkCmdSetStencilTestEnableEXT spyi_vkCmdSetStencilTestEnableEXT
+#define vkCmdSetStencilWriteMask spyi_vkCmdSetStencilWriteMask
+#define vkCmdSetTessellationDomainOriginEXT spyi_vkCmdSetTessellationDomainOriginEXT
+#define vkCmdSetVertexInputEXT spyi_vkCmdSetVertexInputEXT
+#define vkCmdSetViewport spyi_vkCmdSetViewport
+#define vkCmdSetViewportShadingRatePaletteNV spyi_vkCmdSetViewportShadingRatePaletteNV
+#define vkCmdSetViewportSwizzleNV spyi_vkCmdSetViewportSwizzleNV
+#define vkCmdSetViewportWScalingEnableNV spyi_vkCmdSetViewportWScalingEnableNV
+#define vkCmdSetViewportWScalingNV spyi_vkCmdSetViewportWScalingNV
+#define vkCmdSetViewportWithCount spyi_vkCmdSetViewportWithCount
+#define vkCmdSetViewportWithCountEXT spyi_vkCmdSetViewportWithCountEXT
+#define vkCmdSubpassShadingHUAWEI spyi_vkCmdSubpassShadingHUAWEI
+#define vkCmdTraceRaysIndirect2KHR spyi_vkCmdTraceRaysIndirect2KHR
+#define vkCmdTraceRaysIndirectKHR spyi_vkCmdTraceRaysIndirectKHR
+#define vkCmdTraceRaysKHR spyi_vkCmdTraceRaysKHR
+#define vkCmdTraceRaysNV spyi_vkCmdTraceRaysNV
+#define vkCmdUpdateBuffer spyi_vkCmdUpdateBuffer
+#define vkCmdWaitEvents spyi_vkCmdWaitEvents
+#define vkCmdWaitEvents2 spyi_vkCmdWaitEvents2
+#define vkCmdWaitEvents2KHR spyi_vkCmdWaitEvents2KHR
+#define vkCmdWriteAccelerationStructuresPropertiesKHR spyi_vkCmdWriteAccelerationStructuresPropertiesKHR
+#define vkCmdWriteAccelerationStructuresPropertiesNV spyi_vkCmdWriteAccelerationStructuresPropertiesNV
+#define vkCmdWriteBufferMarker2AMD spyi_vkCmdWriteBufferMarker2AMD
+#define vkCmdWriteBufferMarkerAMD spyi_vkCmdWriteBufferMarkerAMD
+#define vkCmdWriteMicromapsPropertiesEXT spyi_vkCmdWriteMicromapsPropertiesEXT
+#define vkCmdWriteTimestamp spyi_vkCmdWriteTimestamp
+#define vkCmdWriteTimestamp2 spyi_vkCmdWriteTimestamp2
+#define vkCmdWriteTimestamp2KHR spyi_vkCmdWriteTimestamp2KHR
+#define vkCompileDeferredNV spyi_vkCompileDeferredNV
+#define vkCopyAccelerationStructureKHR spyi_vkCopyAccelerationStructureKHR
+#define vkCopyAccelerationStructureToMemoryKHR spyi_vkCopyAccelerationStructureToMemoryKHR
+#define vkCopyMemoryToAccelerationStructureKHR spyi_vkCopyMemoryToAccelerationStructureKHR
+#define vkCopyMemoryToMicromapEXT spyi_vkCopyMemoryToMicromapEXT
+#define vkCopyMicromapEXT spyi_vkCopyMicromapEXT
+#define vkCopyMicromapToMemoryEXT spyi_vkCopyMicromapToMemoryEXT
+#define vkCreateAccelerationStructureKHR spyi_vkCreateAccelerationStructureKHR
+#define vkCreateAccelerationStructureNV spyi_vkCreateAccelerationStructureNV
+#define vkCreateAndroidSurfaceKHR spyi_vkCreateAndroidSurfaceKHR
+#define vkCreateBuffer spyi_vkCreateBuffer
+#define vkCreateBufferCollectionFUCHSIA spyi_vkCreateBufferCollectionFUCHSIA
+#define vkCreateBufferView spyi_vkCreateBufferView
+#define vkCreateCommandPool spyi_vkCreateCommandPool
+#define vkCreateComputePipelines spyi_vkCreateComputePipelines
+#define vkCreateCuFunctionNVX spyi_vkCreateCuFunctionNVX
+#define vkCreateCuModuleNVX spyi_vkCreateCuModuleNVX
+#define vkCreateDebugReportCallbackEXT spyi_vkCreateDebugReportCallbackEXT
+#define vkCreateDebugUtilsMessengerEXT spyi_vkCreateDebugUtilsMessengerEXT
+#define vkCreateDeferredOperationKHR spyi_vkCreateDeferredOperationKHR
+#define vkCreateDescriptorPool spyi_vkCreateDescriptorPool
+#define vkCreateDescriptorSetLayout spyi_vkCreateDescriptorSetLayout
+#define vkCreateDescriptorUpdateTemplate spyi_vkCreateDescriptorUpdateTemplate
+#define vkCreateDescriptorUpdateTemplateKHR spyi_vkCreateDescriptorUpdateTemplateKHR
+#define vkCreateDevice spyi_vkCreateDevice
+#define vkCreateDirectFBSurfaceEXT spyi_vkCreateDirectFBSurfaceEXT
+#define vkCreateDisplayModeKHR spyi_vkCreateDisplayModeKHR
+#define vkCreateDisplayPlaneSurfaceKHR spyi_vkCreateDisplayPlaneSurfaceKHR
+#define vkCreateEvent spyi_vkCreateEvent
+#define vkCreateFence spyi_vkCreateFence
+#define vkCreateFramebuffer spyi_vkCreateFramebuffer
+#define vkCreateGraphicsPipelines spyi_vkCreateGraphicsPipelines
+#define vkCreateHeadlessSurfaceEXT spyi_vkCreateHeadlessSurfaceEXT
+#define vkCreateIOSSurfaceMVK spyi_vkCreateIOSSurfaceMVK
+#define vkCreateImage spyi_vkCreateImage
+#define vkCreateImagePipeSurfaceFUCHSIA spyi_vkCreateImagePipeSurfaceFUCHSIA
+#define vkCreateImageView spyi_vkCreateImageView
+#define vkCreateIndirectCommandsLayoutNV spyi_vkCreateIndirectCommandsLayoutNV
+#define vkCreateInstance spyi_vkCreateInstance
+#define vkCreateMacOSSurfaceMVK spyi_vkCreateMacOSSurfaceMVK
+#define vkCreateMetalSurfaceEXT spyi_vkCreateMetalSurfaceEXT
+#define vkCreateMicromapEXT spyi_vkCreateMicromapEXT
+#define vkCreateOpticalFlowSessionNV spyi_vkCreateOpticalFlowSessionNV
+#define vkCreatePipelineCache spyi_vkCreatePipelineCache
+#define vkCreatePipelineLayout spyi_vkCreatePipelineLayout
+#define vkCreatePrivateDataSlot spyi_vkCreatePrivateDataSlot
+#define vkCreatePrivateDataSlotEXT spyi_vkCreatePrivateDataSlotEXT
+#define vkCreateQueryPool spyi_vkCreateQueryPool
+#define vkCreateRayTracingPipelinesKHR spyi_vkCreateRayTracingPipelinesKHR
+#define vkCreateRayTracingPipelinesNV spyi_vkCreateRayTracingPipelinesNV
+#define vkCreateRenderPass spyi_vkCreateRenderPass
+#define vkCreateRenderPass2 spyi_vkCreateRenderPass2
+#define vkCreateRenderPass2KHR spyi_vkCreateRenderPass2KHR
+#define vkCreateSampler spyi_vkCreateSampler
+#define vkCreateSamplerYcbcrConversion spyi_vkCreateSamplerYcbcrConversion
+#define vkCreateSamplerYcbcrConversionKHR spyi_vkCreateSamplerYcbcrConversionKHR
+#define vkCreateScreenSurfaceQNX spyi_vkCreateScreenSurfaceQNX
+#define vkCreateSemaphore spyi_vkCreateSemaphore
+#define vkCreateShaderModule spyi_vkCreateShaderModule
+#define vkCreateSharedSwapchainsKHR spyi_vkCreateSharedSwapchainsKHR
+#define vkCreateStreamDescriptorSurfaceGGP spyi_vkCreateStreamDescriptorSurfaceGGP
+#define vkCreateSwapchainKHR spyi_vkCreateSwapchainKHR
+#define vkCreateValidationCacheEXT spyi_vkCreateValidationCacheEXT
+#define vkCreateViSurfaceNN spyi_vkCreateViSurfaceNN
+#define vkCreateVideoSessionKHR spyi_vkCreateVideoSessionKHR
+#define vkCreateVideoSessionParametersKHR spyi_vkCreateVideoSessionParametersKHR
+#define vkCreateWaylandSurfaceKHR spyi_vkCreateWaylandSurfaceKHR
+#define vkCreateWin32SurfaceKHR spyi_vkCreateWin32SurfaceKHR
+#define vkCreateXcbSurfaceKHR spyi_vkCreateXcbSurfaceKHR
+#define vkCreateXlibSurfaceKHR spyi_vkCreateXlibSurfaceKHR
+#define vkDebugMarkerSetObjectNameEXT spyi_vkDebugMarkerSetObjectNameEXT
+#define vkDebugMarkerSetObjectTagEXT spyi_vkDebugMarkerSetObjectTagEXT
+#define vkDebugReportMessageEXT spyi_vkDebugReportMessageEXT
+#define vkDeferredOperationJoinKHR spyi_vkDeferredOperationJoinKHR
+#define vkDestroyAccelerationStructureKHR spyi_vkDestroyAccelerationStructureKHR
+#define vkDestroyAccelerationStructureNV spyi_vkDestroyAccelerationStructureNV
+#define vkDestroyBuffer spyi_vkDestroyBuffer
+#define vkDestroyBufferCollectionFUCHSIA spyi_vkDestroyBufferCollectionFUCHSIA
+#define vkDestroyBufferView spyi_vkDestroyBufferView
+#define vkDestroyCommandPool spyi_vkDestroyCommandPool
+#define vkDestroyCuFunctionNVX spyi_vkDestroyCuFunctionNVX
+#define vkDestroyCuModuleNVX spyi_vkDestroyCuModuleNVX
+#define vkDestroyDebugReportCallbackEXT spyi_vkDestroyDebugReportCallbackEXT
+#define vkDestroyDebugUtilsMessengerEXT spyi_vkDestroyDebugUtilsMessengerEXT
+#define vkDestroyDeferredOperationKHR spyi_vkDestroyDeferredOperationKHR
+#define vkDestroyDescriptorPool spyi_vkDestroyDescriptorPool
+#define vkDestroyDescriptorSetLayout spyi_vkDestroyDescriptorSetLayout
+#define vkDestroyDescriptorUpdateTemplate spyi_vkDestroyDescriptorUpdateTemplate
+#define vkDestroyDescriptorUpdateTemplateKHR spyi_vkDestroyDescriptorUpdateTemplateKHR
+#define vkDestroyDevice spyi_vkDestroyDevice
+#define vkDestroyEvent spyi_vkDestroyEvent
+#define vkDestroyFence spyi_vkDestroyFence
+#define vkDestroyFramebuffer spyi_vkDestroyFramebuffer
+#define vkDestroyImage spyi_vkDestroyImage
+#define vkDestroyImageView spyi_vkDestroyImageView
+#define vkDestroyIndirectCommandsLayoutNV spyi_vkDestroyIndirectCommandsLayoutNV
+#define vkDestroyInstance spyi_vkDestroyInstance
+#define vkDestroyMicromapEXT spyi_vkDestroyMicromapEXT
+#define vkDestroyOpticalFlowSessionNV spyi_vkDestroyOpticalFlowSessionNV
+#define vkDestroyPipeline spyi_vkDestroyPipeline
+#define vkDestroyPipelineCache spyi_vkDestroyPipelineCache
+#define vkDestroyPipelineLayout spyi_vkDestroyPipelineLayout
+#define vkDestroyPrivateDataSlot spyi_vkDestroyPrivateDataSlot
+#define vkDestroyPrivateDataSlotEXT spyi_vkDestroyPrivateDataSlotEXT
+#define vkDestroyQueryPool spyi_vkDestroyQueryPool
+#define vkDestroyRenderPass spyi_vkDestroyRenderPass
+#define vkDestroySampler spyi_vkDestroySampler
+#define vkDestroySamplerYcbcrConversion spyi_vkDestroySamplerYcbcrConversion
+#define vkDestroySamplerYcbcrConversionKHR spyi_vkDestroySamplerYcbcrConversionKHR
+#define vkDestroySemaphore spyi_vkDestroySemaphore
+#define vkDestroyShaderModule spyi_vkDestroyShaderModule
+#define vkDestroySurfaceKHR spyi_vkDestroySurfaceKHR
+#define vkDestroySwapchainKHR spyi_vkDestroySwapchainKHR
+#define vkDestroyValidationCacheEXT spyi_vkDestroyValidationCacheEXT
+#define vkDestroyVideoSessionKHR spyi_vkDestroyVideoSessionKHR
+#define vkDestroyVideoSessionParametersKHR spyi_vkDestroyVideoSessionParametersKHR
+#define vkDeviceWaitIdle spyi_vkDeviceWaitIdle
+#define vkDisplayPowerControlEXT spyi_vkDisplayPowerControlEXT
+#define vkEndCommandBuffer spyi_vkEndCommandBuffer
+#define vkEnumerateDeviceExtensionProperties spyi_vkEnumerateDeviceExtensionProperties
+#define vkEnumerateDeviceLayerProperties spyi_vkEnumerateDeviceLayerProperties
+#define vkEnumerateInstanceExtensionProperties spyi_vkEnumerateInstanceExtensionProperties
+#define vkEnumerateInstanceLayerProperties spyi_vkEnumerateInstanceLayerProperties
+#define vkEnumerateInstanceVersion spyi_vkEnumerateInstanceVersion
+#define vkEnumeratePhysicalDeviceGroups spyi_vkEnumeratePhysicalDeviceGroups
+#define vkEnumeratePhysicalDeviceGroupsKHR spyi_vkEnumeratePhysicalDeviceGroupsKHR
+#define vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR spyi_vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR
+#define vkEnumeratePhysicalDevices spyi_vkEnumeratePhysicalDevices
+#define vkExportMetalObjectsEXT spyi_vkExportMetalObjectsEXT
+#define vkFlushMappedMemoryRanges spyi_vkFlushMappedMemoryRanges
+#define vkFreeCommandBuffers spyi_vkFreeCommandBuffers
+#define vkFreeDescriptorSets spyi_vkFreeDescriptorSets
+#define vkFreeMemory spyi_vkFreeMemory
+#define vkGetAccelerationStructureBuildSizesKHR spyi_vkGetAccelerationStructureBuildSizesKHR
+#define vkGetAccelerationStructureDeviceAddressKHR spyi_vkGetAccelerationStructureDeviceAddressKHR
+#define vkGetAccelerationStructureHandleNV spyi_vkGetAccelerationStructureHandleNV
+#define vkGetAccelerationStructureMemoryRequirementsNV spyi_vkGetAccelerationStructureMemoryRequirementsNV
+#define vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT spyi_vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT
+#define vkGetAndroidHardwareBufferPropertiesANDROID spyi_vkGetAndroidHardwareBufferPropertiesANDROID
+#define vkGetBufferCollectionPropertiesFUCHSIA spyi_vkGetBufferCollectionPropertiesFUCHSIA
+#define vkGetBufferDeviceAddress spyi_vkGetBufferDeviceAddress
+#define vkGetBufferDeviceAddressEXT spyi_vkGetBufferDeviceAddressEXT
+#define vkGetBufferDeviceAddressKHR spyi_vkGetBufferDeviceAddressKHR
+#define vkGetBufferMemoryRequirements spyi_vkGetBufferMemoryRequirements
+#define vkGetBufferMemoryRequirements2 spyi_vkGetBufferMemoryRequirements2
+#define vkGetBufferMemoryRequirements2KHR spyi_vkGetBufferMemoryRequirements2KHR
+#define vkGetBufferOpaqueCaptureAddress spyi_vkGetBufferOpaqueCaptureAddress
+#define vkGetBufferOpaqueCaptureAddressKHR spyi_vkGetBufferOpaqueCaptureAddressKHR
+#define vkGetBufferOpaqueCaptureDescriptorDataEXT spyi_vkGetBufferOpaqueCaptureDescriptorDataEXT
+#define vkGetCalibratedTimestampsEXT spyi_vkGetCalibratedTimestampsEXT
+#define vkGetDeferredOperationMaxConcurrencyKHR spyi_vkGetDeferredOperationMaxConcurrencyKHR
+#define vkGetDeferredOperationResultKHR spyi_vkGetDeferredOperationResultKHR
+#define vkGetDescriptorEXT spyi_vkGetDescriptorEXT
+#define vkGetDescriptorSetHostMappingVALVE spyi_vkGetDescriptorSetHostMappingVALVE
+#define vkGetDescriptorSetLayoutBindingOffsetEXT spyi_vkGetDescriptorSetLayoutBindingOffsetEXT
+#define vkGetDescriptorSetLayoutHostMappingInfoVALVE spyi_vkGetDescriptorSetLayoutHostMappingInfoVALVE
+#define vkGetDescriptorSetLayoutSizeEXT spyi_vkGetDescriptorSetLayoutSizeEXT
+#define vkGetDescriptorSetLayoutSupport spyi_vkGetDescriptorSetLayoutSupport
+#define vkGetDescriptorSetLayoutSupportKHR spyi_vkGetDescriptorSetLayoutSupportKHR
+#define vkGetDeviceAccelerationStructureCompatibilityKHR spyi_vkGetDeviceAccelerationStructureCompatibilityKHR
+#define vkGetDeviceBufferMemoryRequirements spyi_vkGetDeviceBufferMemoryRequirements
+#define vkGetDeviceBufferMemoryRequirementsKHR spyi_vkGetDeviceBufferMemoryRequirementsKHR
+#define vkGetDeviceFaultInfoEXT spyi_vkGetDeviceFaultInfoEXT
+#define vkGetDeviceGroupPeerMemoryFeatures spyi_vkGetDeviceGroupPeerMemoryFeatures
+#define vkGetDeviceGroupPeerMemoryFeaturesKHR spyi_vkGetDeviceGroupPeerMemoryFeaturesKHR
+#define vkGetDeviceGroupPresentCapabilitiesKHR spyi_vkGetDeviceGroupPresentCapabilitiesKHR
+#define vkGetDeviceGroupSurfacePresentModes2EXT spyi_vkGetDeviceGroupSurfacePresentModes2EXT
+#define vkGetDeviceGroupSurfacePresentModesKHR spyi_vkGetDeviceGroupSurfacePresentModesKHR
+#define vkGetDeviceImageMemoryRequirements spyi_vkGetDeviceImageMemoryRequirements
+#define vkGetDeviceImageMemoryRequirementsKHR spyi_vkGetDeviceImageMemoryRequirementsKHR
+#define vkGetDeviceImageSparseMemoryRequirements spyi_vkGetDeviceImageSparseMemoryRequirements
+#define vkGetDeviceImageSparseMemoryRequirementsKHR spyi_vkGetDeviceImageSparseMemoryRequirementsKHR
+#define vkGetDeviceMemoryCommitment spyi_vkGetDeviceMemoryCommitment
+#define vkGetDeviceMemoryOpaqueCaptureAddress spyi_vkGetDeviceMemoryOpaqueCaptureAddress
+#define vkGetDeviceMemoryOpaqueCaptureAddressKHR spyi_vkGetDeviceMemoryOpaqueCaptureAddressKHR
+#define vkGetDeviceMicromapCompatibilityEXT spyi_vkGetDeviceMicromapCompatibilityEXT
+#define vkGetDeviceProcAddr spyi_vkGetDeviceProcAddr
+#define vkGetDeviceProcAddrStub spyi_vkGetDeviceProcAddrStub
+#define vkGetDeviceQueue spyi_vkGetDeviceQueue
+#define vkGetDeviceQueue2 spyi_vkGetDeviceQueue2
+#define vkGetDeviceSubpassShadingMaxWorkgroupSizeHUAWEI spyi_vkGetDeviceSubpassShadingMaxWorkgroupSizeHUAWEI
+#define vkGetDisplayModeProperties2KHR spyi_vkGetDisplayModeProperties2KHR
+#define vkGetDisplayModePropertiesKHR spyi_vkGetDisplayModePropertiesKHR
+#define vkGetDisplayPlaneCapabilities2KHR spyi_vkGetDisplayPlaneCapabilities2KHR
+#define vkGetDisplayPlaneCapabilitiesKHR spyi_vkGetDisplayPlaneCapabilitiesKHR
+#define vkGetDisplayPlaneSupportedDisplaysKHR spyi_vkGetDisplayPlaneSupportedDisplaysKHR
+#define vkGetDrmDisplayEXT spyi_vkGetDrmDisplayEXT
+#define vkGetDynamicRenderingTilePropertiesQCOM spyi_vkGetDynamicRenderingTilePropertiesQCOM
+#define vkGetEventStatus spyi_vkGetEventStatus
+#define vkGetFenceFdKHR spyi_vkGetFenceFdKHR
+#define vkGetFenceStatus spyi_vkGetFenceStatus
+#define vkGetFenceWin32HandleKHR spyi_vkGetFenceWin32HandleKHR
+#define vkGetFramebufferTilePropertiesQCOM spyi_vkGetFramebufferTilePropertiesQCOM
+#define vkGetGeneratedCommandsMemoryRequirementsNV spyi_vkGetGeneratedCommandsMemoryRequirementsNV
+#define vkGetImageDrmFormatModifierPropertiesEXT spyi_vkGetImageDrmFormatModifierPropertiesEXT
+#define vkGetImageMemoryRequirements spyi_vkGetImageMemoryRequirements
+#define vkGetImageMemoryRequirements2 spyi_vkGetImageMemoryRequirements2
+#define vkGetImageMemoryRequirements2KHR spyi_vkGetImageMemoryRequirements2KHR
+#define vkGetImageOpaqueCaptureDescriptorDataEXT spyi_vkGetImageOpaqueCaptureDescriptorDataEXT
+#define vkGetImageSparseMemoryRequirements spyi_vkGetImageSparseMemoryRequirements
+#define vkGetImageSparseMemoryRequirements2 spyi_vkGetImageSparseMemoryRequirements2
+#define vkGetImageSparseMemoryRequirements2KHR spyi_vkGetImageSparseMemoryRequirements2KHR
+#define vkGetImageSubresourceLayout spyi_vkGetImageSubresourceLayout
+#define vkGetImageSubresourceLayout2EXT spyi_vkGetImageSubresourceLayout2EXT
+#define vkGetImageViewAddressNVX spyi_vkGetImageViewAddressNVX
+#define vkGetImageViewHandleNVX spyi_vkGetImageViewHandleNVX
+#define vkGetImageViewOpaqueCaptureDescriptorDataEXT spyi_vkGetImageViewOpaqueCaptureDescriptorDataEXT
+#define vkGetInstanceProcAddr spyi_vkGetInstanceProcAddr
+#define vkGetInstanceProcAddrStub spyi_vkGetInstanceProcAddrStub
+#define vkGetMemoryAndroidHardwareBufferANDROID spyi_vkGetMemoryAndroidHardwareBufferANDROID
+#define vkGetMemoryFdKHR spyi_vkGetMemoryFdKHR
+#define vkGetMemoryFdPropertiesKHR spyi_vkGetMemoryFdPropertiesKHR
+#define vkGetMemoryHostPointerPropertiesEXT spyi_vkGetMemoryHostPointerPropertiesEXT
+#define vkGetMemoryRemoteAddressNV spyi_vkGetMemoryRemoteAddressNV
+#define vkGetMemoryWin32HandleKHR spyi_vkGetMemoryWin32HandleKHR
+#define vkGetMemoryWin32HandleNV spyi_vkGetMemoryWin32HandleNV
+#define vkGetMemoryWin32HandlePropertiesKHR spyi_vkGetMemoryWin32HandlePropertiesKHR
+#define vkGetMemoryZirconHandleFUCHSIA spyi_vkGetMemoryZirconHandleFUCHSIA
+#define vkGetMemoryZirconHandlePropertiesFUCHSIA spyi_vkGetMemoryZirconHandlePropertiesFUCHSIA
+#define vkGetMicromapBuildSizesEXT spyi_vkGetMicromapBuildSizesEXT
+#define vkGetPastPresentationTimingGOOGLE spyi_vkGetPastPresentationTimingGOOGLE
+#define vkGetPerformanceParameterINTEL spyi_vkGetPerformanceParameterINTEL
+#define vkGetPhysicalDeviceCalibrateableTimeDomainsEXT spyi_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+#define vkGetPhysicalDeviceCooperativeMatrixPropertiesNV spyi_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV
+#define vkGetPhysicalDeviceDirectFBPresentationSupportEXT spyi_vkGetPhysicalDeviceDirectFBPresentationSupportEXT
+#define vkGetPhysicalDeviceDisplayPlaneProperties2KHR spyi_vkGetPhysicalDeviceDisplayPlaneProperties2KHR
+#define vkGetPhysicalDeviceDisplayPlanePropertiesKHR spyi_vkGetPhysicalDeviceDisplayPlanePropertiesKHR
+#define vkGetPhysicalDeviceDisplayProperties2KHR spyi_vkGetPhysicalDeviceDisplayProperties2KHR
+#define vkGetPhysicalDeviceDisplayPropertiesKHR spyi_vkGetPhysicalDeviceDisplayPropertiesKHR
+#define vkGetPhysicalDeviceExternalBufferProperties spyi_vkGetPhysicalDeviceExternalBufferProperties
+#define vkGetPhysicalDeviceExternalBufferPropertiesKHR spyi_vkGetPhysicalDeviceExternalBufferPropertiesKHR
+#define vkGetPhysicalDeviceExternalFenceProperties spyi_vkGetPhysicalDeviceExternalFenceProperties
+#define vkGetPhysicalDeviceExternalFencePropertiesKHR spyi_vkGetPhysicalDeviceExternalFencePropertiesKHR
+#define vkGetPhysicalDeviceExternalImageFormatPropertiesNV spyi_vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+#define vkGetPhysicalDeviceExternalSemaphoreProperties spyi_vkGetPhysicalDeviceExternalSemaphoreProperties
+#define vkGetPhysicalDeviceExternalSemaphorePropertiesKHR spyi_vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+#define vkGetPhysicalDeviceFeatures spyi_vkGetPhysicalDeviceFeatures
+#define vkGetPhysicalDeviceFeatures2 spyi_vkGetPhysicalDeviceFeatures2
+#define vkGetPhysicalDeviceFeatures2KHR spyi_vkGetPhysicalDeviceFeatures2KHR
+#define vkGetPhysicalDeviceFormatProperties spyi_vkGetPhysicalDeviceFormatProperties
+#define vkGetPhysicalDeviceFormatProperties2 spyi_vkGetPhysicalDeviceFormatProperties2
+#define vkGetPhysicalDeviceFormatProperties2KHR spyi_vkGetPhysicalDeviceFormatProperties2KHR
+#define vkGetPhysicalDeviceFragmentShadingRatesKHR spyi_vkGetPhysicalDeviceFragmentShadingRatesKHR
+#define vkGetPhysicalDeviceImageFormatProperties spyi_vkGetPhysicalDeviceImageFormatProperties
+#define vkGetPhysicalDeviceImageFormatProperties2 spyi_vkGetPhysicalDeviceImageFormatProperties2
+#define vkGetPhysicalDeviceImageFormatProperties2KHR spyi_vkGetPhysicalDeviceImageFormatProperties2KHR
+#define vkGetPhysicalDeviceMemoryProperties spyi_vkGetPhysicalDeviceMemoryProperties
+#define vkGetPhysicalDeviceMemoryProperties2 spyi_vkGetPhysicalDeviceMemoryProperties2
+#define vkGetPhysicalDeviceMemoryProperties2KHR spyi_vkGetPhysicalDeviceMemoryProperties2KHR
+#define vkGetPhysicalDeviceMultisamplePropertiesEXT spyi_vkGetPhysicalDeviceMultisamplePropertiesEXT
+#define vkGetPhysicalDeviceOpticalFlowImageFormatsNV spyi_vkGetPhysicalDeviceOpticalFlowImageFormatsNV
+#define vkGetPhysicalDevicePresentRectanglesKHR spyi_vkGetPhysicalDevicePresentRectanglesKHR
+#define vkGetPhysicalDeviceProperties spyi_vkGetPhysicalDeviceProperties
+#define vkGetPhysicalDeviceProperties2 spyi_vkGetPhysicalDeviceProperties2
+#define vkGetPhysicalDeviceProperties2KHR spyi_vkGetPhysicalDeviceProperties2KHR
+#define vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR spyi_vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR
+#define vkGetPhysicalDeviceQueueFamilyProperties spyi_vkGetPhysicalDeviceQueueFamilyProperties
+#define vkGetPhysicalDeviceQueueFamilyProperties2 spyi_vkGetPhysicalDeviceQueueFamilyProperties2
+#define vkGetPhysicalDeviceQueueFamilyProperties2KHR spyi_vkGetPhysicalDeviceQueueFamilyProperties2KHR
+#define vkGetPhysicalDeviceScreenPresentationSupportQNX spyi_vkGetPhysicalDeviceScreenPresentationSupportQNX
+#define vkGetPhysicalDeviceSparseImageFormatProperties spyi_vkGetPhysicalDeviceSparseImageFormatProperties
+#define vkGetPhysicalDeviceSparseImageFormatProperties2 spyi_vkGetPhysicalDeviceSparseImageFormatProperties2
+#define vkGetPhysicalDeviceSparseImageFormatProperties2KHR spyi_vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+#define vkGetPhysicalDeviceSupportedFramebufferMixedSamplesCombinationsNV spyi_vkGetPhysicalDeviceSupportedFramebufferMixedSamplesCombinationsNV
+#define vkGetPhysicalDeviceSurfaceCapabilities2EXT spyi_vkGetPhysicalDeviceSurfaceCapabilities2EXT
+#define vkGetPhysicalDeviceSurfaceCapabilities2KHR spyi_vkGetPhysicalDeviceSurfaceCapabilities2KHR
+#define vkGetPhysicalDeviceSurfaceCapabilitiesKHR spyi_vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+#define vkGetPhysicalDeviceSurfaceFormats2KHR spyi_vkGetPhysicalDeviceSurfaceFormats2KHR
+#define vkGetPhysicalDeviceSurfaceFormatsKHR spyi_vkGetPhysicalDeviceSurfaceFormatsKHR
+#define vkGetPhysicalDeviceSurfacePresentModes2EXT spyi_vkGetPhysicalDeviceSurfacePresentModes2EXT
+#define vkGetPhysicalDeviceSurfacePresentModesKHR spyi_vkGetPhysicalDeviceSurfacePresentModesKHR
+#define vkGetPhysicalDeviceSurfaceSupportKHR spyi_vkGetPhysicalDeviceSurfaceSupportKHR
+#define vkGetPhysicalDeviceToolProperties spyi_vkGetPhysicalDeviceToolProperties
+#define vkGetPhysicalDeviceToolPropertiesEXT spyi_vkGetPhysicalDeviceToolPropertiesEXT
+#define vkGetPhysicalDeviceVideoCapabilitiesKHR spyi_vkGetPhysicalDeviceVideoCapabilitiesKHR
+#define vkGetPhysicalDeviceVideoFormatPropertiesKHR spyi_vkGetPhysicalDeviceVideoFormatPropertiesKHR
+#define vkGetPhysicalDeviceWaylandPresentationSupportKHR spyi_vkGetPhysicalDeviceWaylandPresentationSupportKHR
+#define vkGetPhysicalDeviceWin32PresentationSupportKHR spyi_vkGetPhysicalDeviceWin32PresentationSupportKHR
+#define vkGetPhysicalDeviceXcbPresentationSupportKHR spyi_vkGetPhysicalDeviceXcbPresentationSupportKHR
+#define vkGetPhysicalDeviceXlibPresentationSupportKHR spyi_vkGetPhysicalDeviceXlibPresentationSupportKHR
+#define vkGetPipelineCacheData spyi_vkGetPipelineCacheData
+#define vkGetPipelineExecutableInternalRepresentationsKHR spyi_vkGetPipelineExecutableInternalRepresentationsKHR
+#define vkGetPipelineExecutablePropertiesKHR spyi_vkGetPipelineExecutablePropertiesKHR
+#define vkGetPipelineExecutableStatisticsKHR spyi_vkGetPipelineExecutableStatisticsKHR
+#define vkGetPipelinePropertiesEXT spyi_vkGetPipelinePropertiesEXT
+#define vkGetPrivateData spyi_vkGetPrivateData
+#define vkGetPrivateDataEXT spyi_vkGetPrivateDataEXT
+#define vkGetQueryPoolResults spyi_vkGetQueryPoolResults
+#define vkGetQueueCheckpointData2NV spyi_vkGetQueueCheckpointData2NV
+#define vkGetQueueCheckpointDataNV spyi_vkGetQueueCheckpointDataNV
+#define vkGetRandROutputDisplayEXT spyi_vkGetRandROutputDisplayEXT
+#define vkGetRayTracingCaptureReplayShaderGroupHandlesKHR spyi_vkGetRayTracingCaptureReplayShaderGroupHandlesKHR
+#define vkGetRayTracingShaderGroupHandlesKHR spyi_vkGetRayTracingShaderGroupHandlesKHR
+#define vkGetRayTracingShaderGroupHandlesNV spyi_vkGetRayTracingShaderGroupHandlesNV
+#define vkGetRayTracingShaderGroupStackSizeKHR spyi_vkGetRayTracingShaderGroupStackSizeKHR
+#define vkGetRefreshCycleDurationGOOGLE spyi_vkGetRefreshCycleDurationGOOGLE
+#define vkGetRenderAreaGranularity spyi_vkGetRenderAreaGranularity
+#define vkGetSamplerOpaqueCaptureDescriptorDataEXT spyi_vkGetSamplerOpaqueCaptureDescriptorDataEXT
+#define vkGetSemaphoreCounterValue spyi_vkGetSemaphoreCounterValue
+#define vkGetSemaphoreCounterValueKHR spyi_vkGetSemaphoreCounterValueKHR
+#define vkGetSemaphoreFdKHR spyi_vkGetSemaphoreFdKHR
+#define vkGetSemaphoreWin32HandleKHR spyi_vkGetSemaphoreWin32HandleKHR
+#define vkGetSemaphoreZirconHandleFUCHSIA spyi_vkGetSemaphoreZirconHandleFUCHSIA
+#define vkGetShaderInfoAMD spyi_vkGetShaderInfoAMD
+#define vkGetShaderModuleCreateInfoIdentifierEXT spyi_vkGetShaderModuleCreateInfoIdentifierEXT
+#define vkGetShaderModuleIdentifierEXT spyi_vkGetShaderModuleIdentifierEXT
+#define vkGetSwapchainCounterEXT spyi_vkGetSwapchainCounterEXT
+#define vkGetSwapchainImagesKHR spyi_vkGetSwapchainImagesKHR
+#define vkGetSwapchainStatusKHR spyi_vkGetSwapchainStatusKHR
+#define vkGetValidationCacheDataEXT spyi_vkGetValidationCacheDataEXT
+#define vkGetVideoSessionMemoryRequirementsKHR spyi_vkGetVideoSessionMemoryRequirementsKHR
+#define vkGetWinrtDisplayNV spyi_vkGetWinrtDisplayNV
+#define vkImportFenceFdKHR spyi_vkImportFenceFdKHR
+#define vkImportFenceWin32HandleKHR spyi_vkImportFenceWin32HandleKHR
+#define vkImportSemaphoreFdKHR spyi_vkImportSemaphoreFdKHR
+#define vkImportSemaphoreWin32HandleKHR spyi_vkImportSemaphoreWin32HandleKHR
+#define vkImportSemaphoreZirconHandleFUCHSIA spyi_vkImportSemaphoreZirconHandleFUCHSIA
+#define vkInitializePerformanceApiINTEL spyi_vkInitializePerformanceApiINTEL
+#define vkInvalidateMappedMemoryRanges spyi_vkInvalidateMappedMemoryRanges
+#define vkMapMemory spyi_vkMapMemory
+#define vkMergePipelineCaches spyi_vkMergePipelineCaches
+#define vkMergeValidationCachesEXT spyi_vkMergeValidationCachesEXT
+#define vkQueueBeginDebugUtilsLabelEXT spyi_vkQueueBeginDebugUtilsLabelEXT
+#define vkQueueBindSparse spyi_vkQueueBindSparse
+#define vkQueueEndDebugUtilsLabelEXT spyi_vkQueueEndDebugUtilsLabelEXT
+#define vkQueueInsertDebugUtilsLabelEXT spyi_vkQueueInsertDebugUtilsLabelEXT
+#define vkQueuePresentKHR spyi_vkQueuePresentKHR
+#define vkQueueSetPerformanceConfigurationINTEL spyi_vkQueueSetPerformanceConfigurationINTEL
+#define vkQueueSubmit spyi_vkQueueSubmit
+#define vkQueueSubmit2 spyi_vkQueueSubmit2
+#define vkQueueSubmit2KHR spyi_vkQueueSubmit2KHR
+#define vkQueueWaitIdle spyi_vkQueueWaitIdle
+#define vkRegisterDeviceEventEXT spyi_vkRegisterDeviceEventEXT
+#define vkRegisterDisplayEventEXT spyi_vkRegisterDisplayEventEXT
+#define vkReleaseDisplayEXT spyi_vkReleaseDisplayEXT
+#define vkReleaseFullScreenExclusiveModeEXT spyi_vkReleaseFullScreenExclusiveModeEXT
+#define vkReleasePerformanceConfigurationINTEL spyi_vkReleasePerformanceConfigurationINTEL
+#define vkReleaseProfilingLockKHR spyi_vkReleaseProfilingLockKHR
+#define vkReleaseSwapchainImagesEXT spyi_vkReleaseSwapchainImagesEXT
+#define vkResetCommandBuffer spyi_vkResetCommandBuffer
+#define vkResetCommandPool spyi_vkResetCommandPool
+#define vkResetDescriptorPool spyi_vkResetDescriptorPool
+#define vkResetEvent spyi_vkResetEvent
+#define vkResetFences spyi_vkResetFences
+#define vkResetQueryPool spyi_vkResetQueryPool
+#define vkResetQueryPoolEXT spyi_vkResetQueryPoolEXT
+#define vkSetBufferCollectionBufferConstraintsFUCHSIA spyi_vkSetBufferCollectionBufferConstraintsFUCHSIA
+#define vkSetBufferCollectionImageConstraintsFUCHSIA spyi_vkSetBufferCollectionImageConstraintsFUCHSIA
+#define vkSetDebugUtilsObjectNameEXT spyi_vkSetDebugUtilsObjectNameEXT
+#define vkSetDebugUtilsObjectTagEXT spyi_vkSetDebugUtilsObjectTagEXT
+#define vkSetDeviceMemoryPriorityEXT spyi_vkSetDeviceMemoryPriorityEXT
+#define vkSetEvent spyi_vkSetEvent
+#define vkSetHdrMetadataEXT spyi_vkSetHdrMetadataEXT
+#define vkSetLocalDimmingAMD spyi_vkSetLocalDimmingAMD
+#define vkSetPrivateData spyi_vkSetPrivateData
+#define vkSetPrivateDataEXT spyi_vkSetPrivateDataEXT
+#define vkSignalSemaphore spyi_vkSignalSemaphore
+#define vkSignalSemaphoreKHR spyi_vkSignalSemaphoreKHR
+#define vkSubmitDebugUtilsMessageEXT spyi_vkSubmitDebugUtilsMessageEXT
+#define vkTrimCommandPool spyi_vkTrimCommandPool
+#define vkTrimCommandPoolKHR spyi_vkTrimCommandPoolKHR
+#define vkUninitializePerformanceApiINTEL spyi_vkUninitializePerformanceApiINTEL
+#define vkUnmapMemory spyi_vkUnmapMemory
+#define vkUpdateDescriptorSetWithTemplate spyi_vkUpdateDescriptorSetWithTemplate
+#define vkUpdateDescriptorSetWithTemplateKHR spyi_vkUpdateDescriptorSetWithTemplateKHR
+#define vkUpdateDescriptorSets spyi_vkUpdateDescriptorSets
+#define vkUpdateVideoSessionParametersKHR spyi_vkUpdateVideoSessionParametersKHR
+#define vkWaitForFences spyi_vkWaitForFences
+#define vkWaitForPresentKHR spyi_vkWaitForPresentKHR
+#define vkWaitSemaphores spyi_vkWaitSemaphores
+#define vkWaitSemaphoresKHR spyi_vkWaitSemaphoresKHR
+#define vkWriteAccelerationStructuresPropertiesKHR spyi_vkWriteAccelerationStructuresPropertiesKHR
+#define vkWriteMicromapsPropertiesEXT spyi_vkWriteMicromapsPropertiesEXT
+#define volkGenLoadDevice spyi_volkGenLoadDevice
+#define volkGenLoadDeviceTable spyi_volkGenLoadDeviceTable
+#define volkGenLoadInstance spyi_volkGenLoadInstance
+#define volkGenLoadLoader spyi_volkGenLoadLoader
+#define volkGetInstanceVersion spyi_volkGetInstanceVersion
+#define volkGetLoadedDevice spyi_volkGetLoadedDevice
+#define volkGetLoadedInstance spyi_volkGetLoadedInstance
+#define volkInitialize spyi_volkInitialize
+#define volkInitializeCustom spyi_volkInitializeCustom
+#define volkLoadDevice spyi_volkLoadDevice
+#define volkLoadDeviceTable spyi_volkLoadDeviceTable
+#define volkLoadInstance spyi_volkLoadInstance
+#define volkLoadInstanceOnly spyi_volkLoadInstanceOnly
+
+// >>vk/volk_private.h ---------------------------------------------------------------------------------------
+
+// volk as a private copy: its 600 global function pointers become spyi_vk..., since plain ones in a program that also
+// links libvulkan replace that library's functions and crash it. Functions of a device go through the table
+// that volkLoadDeviceTable fills (struct VolkDeviceTable, here renamed too), never through the globals.
+
+#pragma push_macro("VK_NO_PROTOTYPES")
+#pragma push_macro("VOLK_IMPLEMENTATION")
+#undef VK_NO_PROTOTYPES
+#undef VOLK_IMPLEMENTATION
+#define VK_NO_PROTOTYPES // volk.h insists; the prototypes already seen have other names than volk's pointers
+#if defined(SPYI_SINGLE_HEADER) || defined(SPYI_VOLK_IMPLEMENTATION) // the split build: src/vk/volk_private.c
+#define VOLK_IMPLEMENTATION
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+#ifdef _WIN32
+#define FARPROC spyi_FARPROC // volk.c's own differs from mingw's windows.h; ours includes that earlier
+#endif
+#include <volk.h>
+#ifdef _WIN32
+#undef FARPROC
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#pragma pop_macro("VOLK_IMPLEMENTATION")
+#pragma pop_macro("VK_NO_PROTOTYPES")
+
+// >>vk/internal.h -------------------------------------------------------------------------------------------
+
+// The Vulkan backend's own types and the functions its files share. Data flow: instance.c finds an adapter, device.c
+// makes the device, memory.c and kernel.c its objects, record.c records and submits work, transfer.c moves host data.
+
+#if UINTPTR_MAX < UINT64_MAX
+#error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
+#endif
+
+// C++ refuses `= { 0 }` where the first member is an enum.
+#define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
+
+#define SPYI_VK_BATCHES 16u                   // batches in flight; the next one waits for the oldest
+#define SPYI_VK_BATCH_WORK 512u               // recorded operations after which a batch is submitted in any case
+#define SPYI_VK_BATCH_BYTES (8u << 20)        // the same for bytes of blocks and small uploads
+#define SPYI_VK_IDLE_NS 40000u                // least time between two submissions that only an idle queue asks for
+#define SPYI_VK_POLL_NS 10000u                // time between two looks whether the queue is idle
+#define SPYI_VK_SPIN_NS 50000u                // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
+#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
+#define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
+#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
+#define SPYI_VK_STAGING_COUNT 4u
+#define SPYI_VK_MAX_BINDINGS 32u              // every driver's maxPushDescriptors is at least that
+#define SPYI_VK_RECENT 8u                     // kernels of a batch that are named when the device is lost
+#define SPYI_VK_SEMAPHORES 16u                // an engine's semaphores that wait for the next submission
+
+// >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
+#define SPYI_VK_REQUIRED_FEATURES(X)                                                                          \
+    X(core.features, shaderInt64)                                                                             \
+    X(v12, timelineSemaphore)                                                                                 \
+    X(v12, bufferDeviceAddress)                                                                               \
+    X(v12, scalarBlockLayout)
+
+#define SPYI_VK_OPTIONAL_FEATURES(X)                                                                          \
+    X(core.features, shaderInt16)                                                                             \
+    X(core.features, shaderFloat64)                                                                           \
+    X(core.features, vertexPipelineStoresAndAtomics)                                                          \
+    X(core.features, fragmentStoresAndAtomics)                                                                \
+    X(core.features, shaderStorageImageExtendedFormats)                                                       \
+    X(core.features, shaderStorageImageReadWithoutFormat)                                                     \
+    X(core.features, shaderStorageImageWriteWithoutFormat)                                                    \
+    X(v11, storageBuffer16BitAccess)                                                                          \
+    X(v11, uniformAndStorageBuffer16BitAccess)                                                                \
+    X(v11, storagePushConstant16)                                                                             \
+    X(v11, variablePointersStorageBuffer)                                                                     \
+    X(v11, variablePointers)                                                                                  \
+    X(v12, storageBuffer8BitAccess)                                                                           \
+    X(v12, uniformAndStorageBuffer8BitAccess)                                                                 \
+    X(v12, storagePushConstant8)                                                                              \
+    X(v12, shaderFloat16)                                                                                     \
+    X(v12, shaderInt8)                                                                                        \
+    X(v12, shaderBufferInt64Atomics)                                                                          \
+    X(v12, shaderSharedInt64Atomics)                                                                          \
+    X(v12, shaderSubgroupExtendedTypes)                                                                       \
+    X(v12, vulkanMemoryModel)                                                                                 \
+    X(v12, vulkanMemoryModelDeviceScope)                                                                      \
+    X(v13, subgroupSizeControl)                                                                               \
+    X(v13, computeFullSubgroups)                                                                              \
+    X(v13, maintenance4)                                                                                      \
+    X(v13, shaderIntegerDotProduct)                                                                           \
+    X(atomic_float, shaderBufferFloat32Atomics)                                                               \
+    X(atomic_float, shaderBufferFloat32AtomicAdd)                                                             \
+    X(atomic_float, shaderBufferFloat64Atomics)                                                               \
+    X(atomic_float, shaderBufferFloat64AtomicAdd)                                                             \
+    X(atomic_float, shaderSharedFloat32Atomics)                                                               \
+    X(atomic_float, shaderSharedFloat32AtomicAdd)                                                             \
+    X(atomic_float, shaderSharedFloat64Atomics)                                                               \
+    X(atomic_float, shaderSharedFloat64AtomicAdd)                                                             \
+    X(atomic_float2, shaderBufferFloat16Atomics)                                                              \
+    X(atomic_float2, shaderBufferFloat16AtomicAdd)                                                            \
+    X(atomic_float2, shaderBufferFloat16AtomicMinMax)                                                         \
+    X(atomic_float2, shaderBufferFloat32AtomicMinMax)                                                         \
+    X(atomic_float2, shaderBufferFloat64AtomicMinMax)                                                         \
+    X(atomic_float2, shaderSharedFloat32AtomicMinMax)                                                         \
+    X(clock, shaderSubgroupClock)                                                                             \
+    X(clock, shaderDeviceClock)
+
+#define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                        \
+    X(VK_KHR_push_descriptor)                                                                                 \
+    X(VK_EXT_shader_atomic_float)                                                                             \
+    X(VK_EXT_shader_atomic_float2)                                                                            \
+    X(VK_KHR_shader_clock)
+
+typedef enum spyi_vk_feature {
+#define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM)
+    SPYI_VK_FEATURE_REQUIRED, // so many are required
+    SPYI_VK_FEATURE_BEFORE_OPTIONAL = SPYI_VK_FEATURE_REQUIRED - 1,
+    SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_ENUM)
+#undef SPYI_VK_FEATURE_ENUM
+    SPYI_VK_FEATURE_COUNT
+} spyi_vk_feature;
+
+// The names are macros of vulkan_core.h with the value 1: use them with # and ## only.
+typedef enum spyi_vk_extension {
+#define SPYI_VK_EXTENSION_ENUM(name) SPYI_##name,
+    SPYI_VK_OPTIONAL_EXTENSIONS(SPYI_VK_EXTENSION_ENUM)
+#undef SPYI_VK_EXTENSION_ENUM
+    SPYI_VK_EXTENSION_COUNT
+} spyi_vk_extension;
+
+// A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
+typedef struct spyi_vk_feature_set {
+    VkPhysicalDeviceFeatures2 core;
+    VkPhysicalDeviceVulkan11Features v11;
+    VkPhysicalDeviceVulkan12Features v12;
+    VkPhysicalDeviceVulkan13Features v13;
+    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
+    VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT atomic_float2;
+    VkPhysicalDeviceShaderClockFeaturesKHR clock;
+} spyi_vk_feature_set;
+
+// >>instance
+#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                         \
+    X(DestroyInstance)                                                                                        \
+    X(EnumeratePhysicalDevices)                                                                               \
+    X(EnumerateDeviceExtensionProperties)                                                                     \
+    X(GetPhysicalDeviceProperties)                                                                            \
+    X(GetPhysicalDeviceProperties2)                                                                           \
+    X(GetPhysicalDeviceFeatures2)                                                                             \
+    X(GetPhysicalDeviceMemoryProperties)                                                                      \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                                 \
+    X(CreateDevice)                                                                                           \
+    X(GetDeviceProcAddr)
+
+typedef struct spyi_vk_instance {
+    spyi_context *ctx;
+    void *library;                           // NULL: the engine's
+    PFN_vkGetInstanceProcAddr get_proc;
+    VkInstance handle;
+    bool owned;
+    uint32_t api_version;                    // that it was made with
+#define SPYI_VK_INSTANCE_MEMBER(name) PFN_vk##name name;
+    SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
+#undef SPYI_VK_INSTANCE_MEMBER
+    PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
+    PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
+    VkDebugUtilsMessengerEXT messenger;
+    spyi_mutex message_lock;
+    char message[512];                       // the driver's last complaint, for errors that carry no text of their own
+} spyi_vk_instance;
+
+typedef struct spyi_vk_adapter {
+    VkPhysicalDevice handle;
+    uint32_t index;                          // from 1, in the order of vkEnumeratePhysicalDevices
+    uint32_t api_version;                    // what device and instance both have
+    VkPhysicalDeviceLimits limits;
+    VkPhysicalDeviceMemoryProperties memory;
+    uint64_t max_allocation;                 // bytes
+    uint32_t max_push_descriptors;
+    uint32_t subgroup_operations;            // VkSubgroupFeatureFlags in compute kernels
+    uint32_t queue_family, queue_count;
+    uint32_t timestamp_bits;
+    bool features[SPYI_VK_FEATURE_COUNT];    // what it has; in spyi_vk_gpu: what is enabled
+    bool extensions[SPYI_VK_EXTENSION_COUNT];
+    bool float_controls[5];                  // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
+    spy_device_info info;
+    char refusal[256];                       // why it cannot be used; "": it can
+} spyi_vk_adapter;
+
+// >>the device
+typedef struct spyi_vk_page {
+    struct spyi_vk_page *next;
+    spyi_chunk chunk;                        // mapped
+    size_t used;                             // bytes
+} spyi_vk_page;
+
+// One command buffer with what must live until it has been executed. Number n uses slot n % SPYI_VK_BATCHES.
+typedef struct spyi_vk_batch {
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    uint64_t number;                         // of the last batch that was recorded here; 0: none
+    spyi_vk_page *pages;
+    spyi_kernel *recent[SPYI_VK_RECENT];     // the last kernels, a ring
+    uint32_t recent_count;                   // all kernels of the batch
+} spyi_vk_batch;
+
+typedef struct spyi_vk_staging {
+    spyi_chunk chunk;                        // size 0: not allocated yet
+    size_t used;                             // bytes
+    uint64_t number;                         // the last batch (uploads) or lane submission (downloads) that uses it
+    VkCommandPool pool;                      // downloads only
+    VkCommandBuffer commands;
+} spyi_vk_staging;
+
+typedef struct spyi_vk_semaphores {
+    uint32_t count;
+    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for our own
+    uint64_t values[SPYI_VK_SEMAPHORES + 1];
+} spyi_vk_semaphores;
+
+// Kernels with equal push constants and bindings share one.
+typedef struct spyi_vk_layout {
+    struct spyi_vk_layout *next;
+    uint32_t push_size, binding_count;
+    VkDescriptorSetLayout set;
+    VkPipelineLayout pipeline;
+} spyi_vk_layout;
+
+typedef struct spyi_vk_kernel {
+    VkPipeline pipeline;
+    VkPipelineLayout layout;
+    uint32_t block_size;
+    uint32_t push_size;                      // multiple of 4: the block, or 8 for its address
+    uint32_t binding_count;
+    bool block_by_address;
+    char label[64];                          // cut off
+} spyi_vk_kernel;
+
+typedef struct spyi_vk_gpu {
+    spyi_gpu_base base;                      // first
+    struct VolkDeviceTable vk;
+    VkDevice device;
+    VkQueue queue;
+    uint32_t queue_family;
+    bool owned;                              // we made the device
+    bool spins;                              // waits spin first: not where the CPU does the GPU's work
+    bool lost;
+
+    // Recording. `open` is the number of the batch being recorded, so open - 1 is the last one submitted.
+    VkCommandBuffer commands;                // to record into; NULL: none begun
+    spyi_vk_kernel *bound;                   // kernel whose pipeline is bound in it
+    uint64_t open;
+    uint64_t finished;                       // as last seen
+    uint32_t work;                           // operations in the open batch
+    size_t work_bytes;                       // in its pages
+    uint64_t next_poll_ns;                   // not before then: look whether the queue is idle
+    spyi_vk_batch *batch;                    // the open one's slot; NULL: not begun
+    VkSemaphore timeline;
+    spyi_vk_page *free_pages;
+    spyi_vk_batch batches[SPYI_VK_BATCHES];
+
+    // An engine's command buffer, instead of ours.
+    VkCommandBuffer external;                // NULL: none set
+    bool external_used;                      // the open batch's number stands for work in it
+    uint64_t external_number;                // first number whose work may be in one that has not been executed; 0: none
+    spyi_vk_page *external_pages;
+    spyi_vk_semaphores waits, signals;       // of the next submission
+    void (*lock_queue)(void *user_data);
+    void (*unlock_queue)(void *user_data);
+    void *lock_user_data;
+
+    // Transfers: uploads go through the main queue in order, downloads through a lane of their own.
+    spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
+    uint32_t upload_next;
+    spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
+    VkQueue lane_queue;                      // may equal queue
+    VkSemaphore lane;                        // timeline of the lane
+    uint64_t lane_number;                    // last submission to it
+
+    VkQueryPool queries;                     // two timestamps; made when first used
+    uint64_t time_number;                    // batch of time_end; 0: none
+
+    uint32_t memory_type[4];                 // by spyi_vk_memory
+    VkPipelineCache pipeline_cache;
+    spyi_mutex layout_lock;
+    spyi_vk_layout *layouts;
+
+    spyi_vk_instance instance;
+    spyi_vk_adapter adapter;
+} spyi_vk_gpu;
+
+// Kinds of memory: the table's two, and two of our own.
+typedef enum spyi_vk_memory {
+    SPYI_VK_MEMORY_DEVICE = SPYI_MEMORY_DEVICE,
+    SPYI_VK_MEMORY_READBACK = SPYI_MEMORY_READBACK,
+    SPYI_VK_MEMORY_STAGING, // host memory that the host writes
+    SPYI_VK_MEMORY_PAGE     // that the host writes and kernels read: mapped device memory when there is such
+} spyi_vk_memory;
+
+// >>features.c
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature);           // of its VkBool32 in a spyi_vk_feature_set
+SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
+SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
+// Fill in sType and pNext for what this adapter has (extensions and api_version are known).
+SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
+// SPIR-V is well formed, has the entry point, and needs only what is enabled in `adapter`.
+SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc, spyi_text *error);
+
+// >>instance.c
+SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx, const spy_vk_desc *engine,
+                                         bool enable_validation, spyi_text *error);
+SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance);
+SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
+                                          spyi_vk_adapter *adapter, spyi_text *error);
+SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
+                                   spyi_vk_adapter *adapter);
+SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
+
+// >>device.c
+SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu, spyi_text *error);
+SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
+SPYI_FN const char *spyi_vk_result_name(VkResult result);
+// Append "`what` failed: VK_..." and return the status that goes with it.
+SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error);
+SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
+
+// >>memory.c
+SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
+                                    spyi_chunk *chunk, spyi_text *error);
+SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                          spyi_chunk *chunk, spyi_text *error);
+SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
+// `size` bytes (16-byte aligned) that live as long as the batch (external: the engine's command buffer).
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **page, size_t *offset,
+                                      spyi_text *error);
+SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
+SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
+
+// >>kernel.c
+SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                         spyi_text *error);
+SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
+SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
+
+// >>record.c
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
+                                uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
+                                bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
+                                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
+// Make sure that a command buffer is open: gpu->commands.
+SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
+
+// >>submit.c
+SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
+SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
+SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
+SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error); // command buffers, timelines
+SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu);
+SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine has still to do
+SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns,
+                                      spyi_text *error);
+SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
+SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
+                                        const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
+                                        spyi_text *error);
+SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
+
+// >>transfer.c
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
+                                  bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
+                                    uint64_t after, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
+
+// >>engine.c: the parts of the public functions that need no spy_device
+SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error);
+SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore, uint64_t value,
+                                         spyi_text *error);
+
+// >>vk/features.c -------------------------------------------------------------------------------------------
+
+// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's SPIR-V against
+// those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the GPU (vulkan.md 12).
+
+typedef struct spyi_vk_feature_entry {
+    const char *name;
+    size_t offset; // of its VkBool32 in a spyi_vk_feature_set
+} spyi_vk_feature_entry;
+
+static const spyi_vk_feature_entry spyi_vk_feature_entries[] = {
+#define SPYI_VK_ENTRY(where, member) { #member, offsetof(spyi_vk_feature_set, where.member) },
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_ENTRY) SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_ENTRY)
+#undef SPYI_VK_ENTRY
+};
+
+#define SPYI_VK_FEATURE_NAME(where, member) #member,
+#define SPYI_VK_EXTENSION_NAME(name) #name,
+static const char *const spyi_vk_required_names[] = { SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_NAME) };
+static const char *const spyi_vk_optional_names[] = { SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_NAME) };
+static const char *const spyi_vk_extension_names[] = { SPYI_VK_OPTIONAL_EXTENSIONS(SPYI_VK_EXTENSION_NAME) };
+#undef SPYI_VK_FEATURE_NAME
+#undef SPYI_VK_EXTENSION_NAME
+
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature) { return spyi_vk_feature_entries[feature].offset; }
+SPYI_FN const char *spyi_vk_feature_name(uint32_t feature) { return spyi_vk_feature_entries[feature].name; }
+SPYI_FN const char *spyi_vk_extension_name(uint32_t extension) { return spyi_vk_extension_names[extension]; }
+
+spy_vk_requirements spy_vk_required_features(void) {
+    spy_vk_requirements r;
+    SPYI_VK_ZERO(r);
+    r.api_version = VK_API_VERSION_1_2;
+    r.features = spyi_vk_required_names;
+    r.feature_count = SPYI_VK_FEATURE_REQUIRED;
+    r.optional_features = spyi_vk_optional_names;
+    r.optional_feature_count = SPYI_VK_FEATURE_COUNT - SPYI_VK_FEATURE_REQUIRED;
+    r.optional_extensions = spyi_vk_extension_names;
+    r.optional_extension_count = SPYI_VK_EXTENSION_COUNT;
+    return r;
+}
+
+SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
+    void **next = &set->core.pNext;
+    SPYI_VK_ZERO(*set);
+    set->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    set->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    set->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    set->v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+    set->atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+    set->atomic_float2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT;
+    set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
+
+    *next = &set->v11, next = &set->v11.pNext;
+    *next = &set->v12, next = &set->v12.pNext;
+    if (adapter->api_version >= VK_API_VERSION_1_3) *next = &set->v13, next = &set->v13.pNext;
+    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float]) {
+        *next = &set->atomic_float, next = &set->atomic_float.pNext;
+    }
+    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float2]) {
+        *next = &set->atomic_float2, next = &set->atomic_float2.pNext;
+    }
+    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock;
+}
+
+// >>capabilities
+
+typedef enum spyi_vk_need {
+    SPYI_VK_NEED_NOTHING,
+    SPYI_VK_NEED_FEATURE,  // `value` and `other`: spyi_vk_feature, one of them
+    SPYI_VK_NEED_SUBGROUP, // `value`: a VkSubgroupFeatureFlagBits
+    SPYI_VK_NEED_FLOAT     // `value`: index of spyi_vk_adapter.float_controls
+} spyi_vk_need;
+
+typedef struct spyi_vk_capability {
+    uint16_t number;
+    uint8_t need; // spyi_vk_need
+    uint8_t value, other;
+    const char *name;
+} spyi_vk_capability;
+
+#define SPYI_VK_CAP(number, name) { number, SPYI_VK_NEED_NOTHING, 0, 0, #name },
+#define SPYI_VK_CAP_FEATURE(number, name, feature)                                                            \
+    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##feature, #name },
+#define SPYI_VK_CAP_EITHER(number, name, feature, other)                                                      \
+    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##other, #name },
+#define SPYI_VK_CAP_SUBGROUP(number, name, bit)                                                               \
+    { number, SPYI_VK_NEED_SUBGROUP, VK_SUBGROUP_FEATURE_##bit##_BIT, 0, #name },
+#define SPYI_VK_CAP_FLOAT(number, name, index) { number, SPYI_VK_NEED_FLOAT, index, 0, #name },
+
+// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not listed is refused.
+static const spyi_vk_capability spyi_vk_capabilities[] = {
+    SPYI_VK_CAP(0, Matrix)
+    SPYI_VK_CAP(1, Shader)
+    SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16)
+    SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64)
+    SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64)
+    SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics)
+    SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16)
+    SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8)
+    SPYI_VK_CAP(43, Sampled1D)
+    SPYI_VK_CAP(44, Image1D)
+    SPYI_VK_CAP(46, SampledBuffer)
+    SPYI_VK_CAP(47, ImageBuffer)
+    SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats)
+    SPYI_VK_CAP(50, ImageQuery)
+    SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat)
+    SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat)
+    SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC)
+    SPYI_VK_CAP_SUBGROUP(62, GroupNonUniformVote, VOTE)
+    SPYI_VK_CAP_SUBGROUP(63, GroupNonUniformArithmetic, ARITHMETIC)
+    SPYI_VK_CAP_SUBGROUP(64, GroupNonUniformBallot, BALLOT)
+    SPYI_VK_CAP_SUBGROUP(65, GroupNonUniformShuffle, SHUFFLE)
+    SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE)
+    SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED)
+    SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD)
+    SPYI_VK_CAP(4427, DrawParameters)
+    SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess)
+    SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess)
+    SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16)
+    SPYI_VK_CAP(4437, DeviceGroup)
+    SPYI_VK_CAP_FEATURE(4441, VariablePointersStorageBuffer, variablePointersStorageBuffer)
+    SPYI_VK_CAP_FEATURE(4442, VariablePointers, variablePointers)
+    SPYI_VK_CAP_FEATURE(4448, StorageBuffer8BitAccess, storageBuffer8BitAccess)
+    SPYI_VK_CAP_FEATURE(4449, UniformAndStorageBuffer8BitAccess, uniformAndStorageBuffer8BitAccess)
+    SPYI_VK_CAP_FEATURE(4450, StoragePushConstant8, storagePushConstant8)
+    SPYI_VK_CAP_FLOAT(4464, DenormPreserve, 0)
+    SPYI_VK_CAP_FLOAT(4465, DenormFlushToZero, 1)
+    SPYI_VK_CAP_FLOAT(4466, SignedZeroInfNanPreserve, 2)
+    SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3)
+    SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4)
+    SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock)
+    SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel)
+    SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope)
+    SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress)
+    SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax, shaderSharedFloat32AtomicMinMax)
+    SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax)
+    SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax)
+    SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct)
+    SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct)
+    SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct)
+    SPYI_VK_CAP_FEATURE(6019, DotProduct, shaderIntegerDotProduct)
+    SPYI_VK_CAP_EITHER(6033, AtomicFloat32AddEXT, shaderBufferFloat32AtomicAdd, shaderSharedFloat32AtomicAdd)
+    SPYI_VK_CAP_EITHER(6034, AtomicFloat64AddEXT, shaderBufferFloat64AtomicAdd, shaderSharedFloat64AtomicAdd)
+    SPYI_VK_CAP_FEATURE(6095, AtomicFloat16AddEXT, shaderBufferFloat16AtomicAdd)
+};
+
+static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint32_t number, spyi_text *error) {
+    size_t i, n = sizeof spyi_vk_capabilities / sizeof spyi_vk_capabilities[0];
+    const spyi_vk_capability *c = NULL;
+    bool there = true;
+    for (i = 0; i < n && c == NULL; i++) {
+        if (spyi_vk_capabilities[i].number == number) c = &spyi_vk_capabilities[i];
+    }
+    if (c == NULL) {
+        spyi_text_add(error, "the kernel needs the SPIR-V capability number %u, which the library does not know", number);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (c->need == SPYI_VK_NEED_FEATURE) there = adapter->features[c->value] || adapter->features[c->other];
+    if (c->need == SPYI_VK_NEED_SUBGROUP) there = (adapter->subgroup_operations & c->value) != 0;
+    if (c->need == SPYI_VK_NEED_FLOAT) there = adapter->float_controls[c->value];
+    if (there) return SPY_OK;
+    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
+    if (c->need == SPYI_VK_NEED_FEATURE) {
+        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
+    }
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+// Whether the NUL-terminated text in SPIR-V words (little-endian, at most `count` words) is `name`.
+static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char *name) {
+    size_t i;
+    for (i = 0; i < count * 4; i++) {
+        char c = (char)((words[i / 4] >> (8 * (i % 4))) & 0xffu);
+        if (c != name[i]) return false;
+        if (c == '\0') return true;
+    }
+    return false;
+}
+
+SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc, spyi_text *error) {
+    // Of the enumerants that SPIR-V's text is made of, three matter here.
+    enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
+    const uint32_t *words = (const uint32_t *)desc->code;
+    size_t i, size, count = desc->code_size / 4;
+    bool entry = false;
+    if (words == NULL || desc->code_size % 4 != 0 || count < 5 || words[0] != 0x07230203u) {
+        spyi_text_add(error, "the code of kernel '%s' is not SPIR-V", desc->label ? desc->label : desc->entry);
+        return SPY_ERROR_COMPILE;
+    }
+    for (i = 5; i < count; i += size) {
+        uint32_t op = words[i] & 0xffffu;
+        size = words[i] >> 16;
+        if (size == 0 || size > count - i || (op == CAPABILITY && size < 2) || (op == ENTRY_POINT && size < 4)) {
+            spyi_text_add(error, "the SPIR-V of kernel '%s' is damaged at word %zu", desc->label ? desc->label : desc->entry, i);
+            return SPY_ERROR_COMPILE;
+        }
+        if (op == CAPABILITY) {
+            spy_status status = spyi_vk_check_capability(adapter, words[i + 1], error);
+            if (status != SPY_OK) return status;
+        }
+        if (op == ENTRY_POINT && words[i + 1] == GL_COMPUTE) {
+            entry = entry || spyi_vk_words_equal(words + i + 3, size - 3, desc->entry);
+        }
+    }
+    if (entry) return SPY_OK;
+    spyi_text_add(error, "the SPIR-V has no compute entry point '%s'", desc->entry);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// >>vk/instance.c -------------------------------------------------------------------------------------------
+
+// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the choice.
+
+#define SPYI_VK_MAX_ADAPTERS 32u
+#define SPYI_VK_MAX_FAMILIES 32u
+
+#define SPYI_VK_VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
+
+// A symbol of a library is a function here; memcpy, since C has no cast between the two.
+static PFN_vkGetInstanceProcAddr spyi_vk_loader_entry(void *library) {
+    void *symbol = spyi_library_symbol(library, "vkGetInstanceProcAddr");
+    PFN_vkGetInstanceProcAddr get = NULL;
+    if (symbol != NULL) memcpy(&get, &symbol, sizeof get);
+    return get;
+}
+
+static spy_status spyi_vk_open_loader(spyi_vk_instance *instance, spyi_text *error) {
+#if defined(_WIN32)
+    static const char *const names[] = { "vulkan-1.dll" };
+#elif defined(__APPLE__)
+    static const char *const names[] = { "libvulkan.dylib", "libvulkan.1.dylib", "libMoltenVK.dylib" };
+#else
+    static const char *const names[] = { "libvulkan.so.1", "libvulkan.so" };
+#endif
+    size_t i, count = sizeof names / sizeof names[0];
+    for (i = 0; i < count; i++) {
+        instance->library = spyi_library_open(names[i]);
+        if (instance->library == NULL) continue;
+        instance->get_proc = spyi_vk_loader_entry(instance->library);
+        if (instance->get_proc != NULL) return SPY_OK;
+        spyi_library_close(instance->library);
+        instance->library = NULL;
+    }
+    spyi_text_add(error, "the Vulkan loader cannot be opened; looked for");
+    for (i = 0; i < count; i++) spyi_text_add(error, "%s %s", i == 0 ? "" : ",", names[i]);
+    spyi_text_add(error, " (%s); on Debian: apt-get install libvulkan1 mesa-vulkan-drivers", spyi_library_error());
+    return SPY_ERROR_NO_DEVICE;
+}
+
+// >>messages of drivers and layers
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                         VkDebugUtilsMessageTypeFlagsEXT types,
+                                                         const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+    spyi_vk_instance *instance = (spyi_vk_instance *)user;
+    spy_log_level level = SPY_LOG_DEBUG;
+    const char *name = data->pMessageIdName != NULL ? data->pMessageIdName : "message";
+    const char *text = data->pMessage != NULL ? data->pMessage : "";
+    (void)types;
+    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_ERROR;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_WARNING;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_INFO;
+    if (level <= SPY_LOG_WARNING) {
+        size_t n = strlen(text);
+        if (n >= sizeof instance->message) n = sizeof instance->message - 1;
+        spyi_mutex_lock(&instance->message_lock);
+        memcpy(instance->message, text, n);
+        instance->message[n] = '\0';
+        spyi_mutex_unlock(&instance->message_lock);
+    }
+    if (spyi_log_wants(instance->ctx, level)) spyi_logf(instance->ctx, level, "Vulkan: %s: %s", name, text);
+    return VK_FALSE;
+}
+
+static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMessengerCreateInfoEXT *info) {
+    SPYI_VK_ZERO(*info);
+    info->sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+    info->messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
+    if (spyi_log_wants(instance->ctx, SPY_LOG_DEBUG)) {
+        info->messageSeverity |= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
+    }
+    info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                        VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+    info->pfnUserCallback = spyi_vk_on_message;
+    info->pUserData = instance;
+}
+
+// >>instance
+
+static bool spyi_vk_has_layer(const spyi_vk_instance *instance, const char *name) {
+    PFN_vkEnumerateInstanceLayerProperties list =
+        (PFN_vkEnumerateInstanceLayerProperties)instance->get_proc(NULL, "vkEnumerateInstanceLayerProperties");
+    VkLayerProperties *layers;
+    uint32_t i, count = 0, capacity;
+    bool found = false;
+    if (list == NULL || list(&count, NULL) != VK_SUCCESS || count == 0) return false;
+    capacity = count;
+    layers = (VkLayerProperties *)spyi_allocate(instance->ctx, capacity * sizeof *layers);
+    if (layers == NULL) return false;
+    if (list(&count, layers) >= 0) {
+        for (i = 0; i < count && !found; i++) found = strcmp(layers[i].layerName, name) == 0;
+    }
+    spyi_free(instance->ctx, layers, capacity * sizeof *layers);
+    return found;
+}
+
+static bool spyi_vk_has_instance_extension(const spyi_vk_instance *instance, const char *layer, const char *name) {
+    PFN_vkEnumerateInstanceExtensionProperties list =
+        (PFN_vkEnumerateInstanceExtensionProperties)instance->get_proc(NULL, "vkEnumerateInstanceExtensionProperties");
+    VkExtensionProperties *items;
+    uint32_t i, count = 0, capacity;
+    bool found = false;
+    if (list == NULL || list(layer, &count, NULL) != VK_SUCCESS || count == 0) return false;
+    capacity = count;
+    items = (VkExtensionProperties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
+    if (items == NULL) return false;
+    if (list(layer, &count, items) >= 0) {
+        for (i = 0; i < count && !found; i++) found = strcmp(items[i].extensionName, name) == 0;
+    }
+    spyi_free(instance->ctx, items, capacity * sizeof *items);
+    return found;
+}
+
+static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_validation, bool *debug_utils,
+                                        spyi_text *error) {
+    PFN_vkCreateInstance create = (PFN_vkCreateInstance)instance->get_proc(NULL, "vkCreateInstance");
+    PFN_vkEnumerateInstanceVersion version =
+        (PFN_vkEnumerateInstanceVersion)instance->get_proc(NULL, "vkEnumerateInstanceVersion");
+    const char *layers[1], *extensions[2];
+    VkDebugUtilsMessengerCreateInfoEXT messenger;
+    VkApplicationInfo application;
+    VkInstanceCreateInfo info;
+    VkResult result;
+    uint32_t loader = VK_API_VERSION_1_0;
+    if (version != NULL) (void)version(&loader);
+    if (create == NULL || loader < VK_API_VERSION_1_1) {
+        spyi_text_add(error, "the Vulkan loader is of version 1.0; at least 1.1 is needed");
+        return SPY_ERROR_NO_DEVICE;
+    }
+    SPYI_VK_ZERO(application);
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.pApplicationName = instance->ctx->label;
+    application.pEngineName = "slangpy.h";
+    application.engineVersion = SPY_VERSION;
+    application.apiVersion = VK_API_VERSION_1_3; // the newest that we use; older drivers of 1.2 are fine
+
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    info.pApplicationInfo = &application;
+    info.ppEnabledLayerNames = layers;
+    info.ppEnabledExtensionNames = extensions;
+    if (enable_validation && spyi_vk_has_layer(instance, SPYI_VK_VALIDATION_LAYER)) {
+        layers[info.enabledLayerCount++] = SPYI_VK_VALIDATION_LAYER;
+    } else if (enable_validation) {
+        spyi_logf(instance->ctx, SPY_LOG_WARNING, "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
+                                                  " is not installed (Debian: vulkan-validationlayers)");
+    }
+    *debug_utils = spyi_vk_has_instance_extension(instance, NULL, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
+                   (info.enabledLayerCount > 0 &&
+                    spyi_vk_has_instance_extension(instance, layers[0], VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
+    if (*debug_utils) {
+        extensions[info.enabledExtensionCount++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+        spyi_vk_messenger_info(instance, &messenger);
+        info.pNext = &messenger; // for messages of the creation itself
+    }
+#if defined(VK_KHR_portability_enumeration)
+    if (spyi_vk_has_instance_extension(instance, NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+        extensions[info.enabledExtensionCount++] = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
+        info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    }
+#endif
+    result = create(&info, NULL, &instance->handle);
+    if (result != VK_SUCCESS) {
+        spyi_text_add(error, "vkCreateInstance failed: %s%s", spyi_vk_result_name(result),
+                      result == VK_ERROR_INCOMPATIBLE_DRIVER
+                          ? ": no Vulkan driver is installed (on Debian: apt-get install mesa-vulkan-drivers)"
+                          : "");
+        return result == VK_ERROR_OUT_OF_HOST_MEMORY ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_NO_DEVICE;
+    }
+    instance->owned = true;
+    instance->api_version = VK_API_VERSION_1_3;
+    return SPY_OK;
+}
+
+// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be destroyed.
+SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx, const spy_vk_desc *engine,
+                                         bool enable_validation, spyi_text *error) {
+    bool debug_utils = false;
+    spy_status status = SPY_OK;
+    const char *missing = NULL;
+    SPYI_VK_ZERO(*instance);
+    instance->ctx = ctx;
+    if (engine != NULL && engine->get_instance_proc_addr != NULL) {
+        // The engine's type has void * for VkInstance, which is a pointer wherever Vulkan is.
+        memcpy(&instance->get_proc, &engine->get_instance_proc_addr, sizeof instance->get_proc);
+    } else {
+        status = spyi_vk_open_loader(instance, error);
+        if (status != SPY_OK) return status;
+    }
+    spyi_mutex_init(&instance->message_lock);
+    if (engine != NULL && engine->instance != NULL) {
+        instance->handle = (VkInstance)engine->instance;
+        instance->api_version = engine->api_version != 0 ? engine->api_version : VK_API_VERSION_1_3;
+    } else {
+        status = spyi_vk_make_instance(instance, enable_validation, &debug_utils, error);
+        if (status != SPY_OK) {
+            spyi_vk_instance_destroy(instance);
+            return status;
+        }
+    }
+#define SPYI_VK_LOAD(name)                                                                                    \
+    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                          \
+    if (instance->name == NULL) missing = "vk" #name;
+    SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_LOAD)
+#undef SPYI_VK_LOAD
+    if (missing != NULL) {
+        spyi_text_add(error, "vkGetInstanceProcAddr does not know %s; Vulkan 1.2 is needed", missing);
+        spyi_vk_instance_destroy(instance);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    // NULL unless the instance, ours or the engine's, has the extension.
+    instance->set_name =
+        (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle, "vkSetDebugUtilsObjectNameEXT");
+    if (debug_utils) {
+        PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
+            instance->handle, "vkCreateDebugUtilsMessengerEXT");
+        VkDebugUtilsMessengerCreateInfoEXT info;
+        spyi_vk_messenger_info(instance, &info);
+        instance->destroy_messenger = (PFN_vkDestroyDebugUtilsMessengerEXT)instance->get_proc(
+            instance->handle, "vkDestroyDebugUtilsMessengerEXT");
+        if (create == NULL || instance->destroy_messenger == NULL ||
+            create(instance->handle, &info, NULL, &instance->messenger) != VK_SUCCESS) {
+            instance->messenger = VK_NULL_HANDLE; // only messages are lost
+        }
+    }
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
+    if (instance->get_proc == NULL) return;
+    if (instance->messenger != VK_NULL_HANDLE) instance->destroy_messenger(instance->handle, instance->messenger, NULL);
+    if (instance->owned && instance->DestroyInstance != NULL) instance->DestroyInstance(instance->handle, NULL);
+    spyi_mutex_destroy(&instance->message_lock);
+    if (instance->library != NULL) spyi_library_close(instance->library);
+    SPYI_VK_ZERO(*instance);
+}
+
+// >>adapters
+
+static const char *spyi_vk_type_name(spy_adapter_type type) {
+    if (type == SPY_ADAPTER_DISCRETE) return "discrete";
+    if (type == SPY_ADAPTER_INTEGRATED) return "integrated";
+    return type == SPY_ADAPTER_CPU ? "cpu" : "any";
+}
+
+static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
+    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_DISCRETE;
+    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_CPU;
+    return SPY_ADAPTER_INTEGRATED; // virtual and unknown ones too
+}
+
+static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    VkExtensionProperties *items;
+    uint32_t i, k, count = 0, capacity;
+    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL) != VK_SUCCESS || count == 0) return;
+    capacity = count;
+    items = (VkExtensionProperties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
+    if (items == NULL) return;
+    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, items) >= 0) {
+        for (i = 0; i < count; i++) {
+            for (k = 0; k < SPYI_VK_EXTENSION_COUNT; k++) {
+                if (strcmp(items[i].extensionName, spyi_vk_extension_name(k)) == 0) adapter->extensions[k] = true;
+            }
+        }
+    }
+    spyi_free(instance->ctx, items, capacity * sizeof *items);
+}
+
+// One family for everything: the one with compute that can do most, since order between queues costs semaphores.
+static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
+    uint32_t i, count = SPYI_VK_MAX_FAMILIES;
+    bool found = false, graphics = false;
+    instance->GetPhysicalDeviceQueueFamilyProperties(adapter->handle, &count, families);
+    for (i = 0; i < count; i++) {
+        bool draws = (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+        if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || (found && (graphics || !draws))) continue;
+        found = true;
+        graphics = draws;
+        adapter->queue_family = i;
+        adapter->queue_count = families[i].queueCount;
+        adapter->timestamp_bits = families[i].timestampValidBits;
+    }
+    return found;
+}
+
+static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    spyi_vk_feature_set set;
+    uint32_t i;
+    spyi_vk_feature_chain(&set, adapter);
+    instance->GetPhysicalDeviceFeatures2(adapter->handle, &set.core);
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
+        VkBool32 value;
+        memcpy(&value, (const char *)&set + spyi_vk_feature_offset(i), sizeof value);
+        adapter->features[i] = value != VK_FALSE;
+    }
+}
+
+static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    VkPhysicalDeviceProperties2 properties;
+    VkPhysicalDeviceVulkan11Properties v11;
+    VkPhysicalDeviceVulkan12Properties v12;
+    VkPhysicalDevicePushDescriptorPropertiesKHR push;
+    spy_device_info *info = &adapter->info;
+    SPYI_VK_ZERO(properties);
+    SPYI_VK_ZERO(v11);
+    SPYI_VK_ZERO(v12);
+    SPYI_VK_ZERO(push);
+    properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+    push.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR;
+    properties.pNext = &v11;
+    v11.pNext = &v12;
+    if (adapter->extensions[SPYI_VK_KHR_push_descriptor]) v12.pNext = &push;
+    instance->GetPhysicalDeviceProperties2(adapter->handle, &properties);
+    adapter->max_push_descriptors = push.maxPushDescriptors;
+    adapter->max_allocation = v11.maxMemoryAllocationSize;
+    if ((v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
+        adapter->subgroup_operations = v11.subgroupSupportedOperations;
+    }
+    adapter->float_controls[0] = v12.shaderDenormPreserveFloat32 != VK_FALSE;
+    adapter->float_controls[1] = v12.shaderDenormFlushToZeroFloat32 != VK_FALSE;
+    adapter->float_controls[2] = v12.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE;
+    adapter->float_controls[3] = v12.shaderRoundingModeRTEFloat32 != VK_FALSE;
+    adapter->float_controls[4] = v12.shaderRoundingModeRTZFloat32 != VK_FALSE;
+    info->subgroup_size = v11.subgroupSize;
+    (void)snprintf(info->driver, sizeof info->driver, "%.120s %.120s", v12.driverName, v12.driverInfo);
+}
+
+static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
+    spy_device_info *info = &adapter->info;
+    const VkPhysicalDeviceLimits *limits = &adapter->limits;
+    const bool *f = adapter->features;
+    uint32_t i;
+    if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_FLOAT16;
+    if (f[SPYI_VK_FEATURE_shaderFloat64]) info->features |= SPY_FEATURE_FLOAT64;
+    if (f[SPYI_VK_FEATURE_shaderInt8] && f[SPYI_VK_FEATURE_storageBuffer8BitAccess]) info->features |= SPY_FEATURE_INT8;
+    if (f[SPYI_VK_FEATURE_shaderInt16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_INT16;
+    if (f[SPYI_VK_FEATURE_shaderInt64]) info->features |= SPY_FEATURE_INT64;
+    if (f[SPYI_VK_FEATURE_shaderBufferFloat32AtomicAdd]) info->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
+    if (adapter->timestamp_bits != 0) info->features |= SPY_FEATURE_TIMESTAMPS;
+    if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0) info->features |= SPY_FEATURE_SUBGROUPS;
+    if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
+    info->max_group_size = limits->maxComputeWorkGroupInvocations;
+    if (limits->maxComputeWorkGroupSize[0] < info->max_group_size) info->max_group_size = limits->maxComputeWorkGroupSize[0];
+    info->max_group_count = limits->maxComputeWorkGroupCount[0];
+    info->max_inline_block_bytes = limits->maxPushConstantsSize;
+    info->max_binding_bytes = limits->maxStorageBufferRange;
+    for (i = 0; i < adapter->memory.memoryHeapCount; i++) {
+        const VkMemoryHeap *heap = &adapter->memory.memoryHeaps[i];
+        if ((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 && heap->size > info->memory_bytes) {
+            info->memory_bytes = heap->size;
+        }
+    }
+}
+
+SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
+                                   spyi_vk_adapter *adapter) {
+    VkPhysicalDeviceProperties properties;
+    uint32_t i;
+    size_t n;
+    SPYI_VK_ZERO(*adapter);
+    instance->GetPhysicalDeviceProperties(device, &properties);
+    adapter->handle = device;
+    adapter->index = index;
+    adapter->limits = properties.limits;
+    adapter->info.backend = "vulkan";
+    adapter->info.type = spyi_vk_adapter_type(properties.deviceType);
+    adapter->info.api_version = properties.apiVersion;
+    (void)snprintf(adapter->info.name, sizeof adapter->info.name, "%s", properties.deviceName);
+    adapter->api_version = properties.apiVersion < instance->api_version ? properties.apiVersion : instance->api_version;
+    instance->GetPhysicalDeviceMemoryProperties(device, &adapter->memory);
+    if (adapter->api_version < VK_API_VERSION_1_2) {
+        (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
+                       VK_API_VERSION_MAJOR(adapter->api_version), VK_API_VERSION_MINOR(adapter->api_version));
+        return; // the structs of the other queries are unknown there
+    }
+    spyi_vk_query_extensions(instance, adapter);
+    spyi_vk_query_features(instance, adapter);
+    spyi_vk_query_properties(instance, adapter);
+    if (!spyi_vk_query_queues(instance, adapter)) {
+        (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has no queue with compute");
+    }
+    for (i = 0; i < SPYI_VK_FEATURE_REQUIRED; i++) {
+        if (adapter->features[i]) continue;
+        n = strlen(adapter->refusal);
+        (void)snprintf(adapter->refusal + n, sizeof adapter->refusal - n, "%s%s", n == 0 ? "lacks " : ", ",
+                       spyi_vk_feature_name(i));
+    }
+    spyi_vk_fill_info(adapter);
+}
+
+// >>choice
+
+static char spyi_vk_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+static bool spyi_vk_contains(const char *text, const char *part) {
+    for (;; text++) {
+        size_t i = 0;
+        while (part[i] != '\0' && spyi_vk_lower(text[i]) == spyi_vk_lower(part[i])) i++;
+        if (part[i] == '\0') return true;
+        if (*text == '\0') return false;
+    }
+}
+
+// Why the desc does not mean this adapter; NULL: it does.
+static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
+    if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
+    if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
+    if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name)) return "has another name";
+    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type) return "is of another type";
+    return NULL;
+}
+
+static void spyi_vk_explain_choice(const spyi_vk_instance *instance, const spy_device_desc *desc,
+                                   const VkPhysicalDevice *devices, uint32_t count, spyi_vk_adapter *adapter,
+                                   spyi_text *error) {
+    uint32_t i;
+    spyi_text_add(error, "no Vulkan device fits; looked for ");
+    if (desc->adapter != 0) spyi_text_add(error, "adapter %u", desc->adapter);
+    else spyi_text_add(error, "an adapter of %s type", spyi_vk_type_name(desc->adapter_type));
+    if (desc->adapter == 0 && desc->adapter_name != NULL) spyi_text_add(error, " named '%s'", desc->adapter_name);
+    spyi_text_add(error, "; found");
+    if (count == 0) spyi_text_add(error, " none (on Debian: apt-get install mesa-vulkan-drivers)");
+    for (i = 0; i < count; i++) {
+        const char *why;
+        spyi_vk_query_adapter(instance, devices[i], i + 1, adapter);
+        why = spyi_vk_not_wanted(adapter, desc);
+        spyi_text_add(error, "%s %u '%s' (%s), which %s", i == 0 ? "" : ";", i + 1, adapter->info.name,
+                      spyi_vk_type_name(adapter->info.type), why != NULL ? why : adapter->refusal);
+    }
+}
+
+static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysicalDevice *devices, uint32_t *count,
+                                       spyi_text *error) {
+    VkResult result;
+    *count = SPYI_VK_MAX_ADAPTERS;
+    result = instance->EnumeratePhysicalDevices(instance->handle, count, devices);
+    if (result >= 0) return SPY_OK;
+    spyi_text_add(error, "vkEnumeratePhysicalDevices failed: %s", spyi_vk_result_name(result));
+    return SPY_ERROR_NO_DEVICE;
+}
+
+// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this order.
+SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
+                                          spyi_vk_adapter *adapter, spyi_text *error) {
+    VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
+    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_CPU + 1;
+    spy_status status = spyi_vk_list_devices(instance, devices, &count, error);
+    if (status != SPY_OK) return status;
+    for (i = 0; i < count; i++) {
+        spyi_vk_query_adapter(instance, devices[i], i + 1, adapter);
+        if (adapter->refusal[0] != '\0' || spyi_vk_not_wanted(adapter, desc) != NULL) continue;
+        if ((uint32_t)adapter->info.type >= best_type) continue;
+        best = i + 1;
+        best_type = (uint32_t)adapter->info.type;
+    }
+    if (best == 0) {
+        spyi_vk_explain_choice(instance, desc, devices, count, adapter, error);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    spyi_vk_query_adapter(instance, devices[best - 1], best, adapter);
+    return SPY_OK;
+}
+
+SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
+    VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
+    spyi_vk_instance instance;
+    spyi_vk_adapter adapter;
+    spyi_context ctx;
+    spy_device_desc desc;
+    uint32_t i, count = 0;
+    memset(&desc, 0, sizeof desc);
+    memset(&ctx, 0, sizeof ctx);
+    spyi_context_init(&ctx, &desc);
+    if (spyi_vk_instance_init(&instance, &ctx, NULL, false, error) == SPY_OK) {
+        if (spyi_vk_list_devices(&instance, devices, &count, error) != SPY_OK) count = 0;
+        for (i = 0; i < count && i < capacity && infos != NULL; i++) {
+            spyi_vk_query_adapter(&instance, devices[i], i + 1, &adapter);
+            infos[i] = adapter.info;
+        }
+        spyi_vk_instance_destroy(&instance);
+    }
+    spyi_context_destroy(&ctx);
+    return count;
+}
+
+// >>vk/device.c ---------------------------------------------------------------------------------------------
+
+// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as errors.
+
+SPYI_FN const char *spyi_vk_result_name(VkResult result) {
+#define SPYI_VK_RESULT(name)                                                                                  \
+    case name: return #name;
+    switch ((int)result) {
+        SPYI_VK_RESULT(VK_SUCCESS)
+        SPYI_VK_RESULT(VK_NOT_READY)
+        SPYI_VK_RESULT(VK_TIMEOUT)
+        SPYI_VK_RESULT(VK_INCOMPLETE)
+        SPYI_VK_RESULT(VK_ERROR_OUT_OF_HOST_MEMORY)
+        SPYI_VK_RESULT(VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        SPYI_VK_RESULT(VK_ERROR_INITIALIZATION_FAILED)
+        SPYI_VK_RESULT(VK_ERROR_DEVICE_LOST)
+        SPYI_VK_RESULT(VK_ERROR_MEMORY_MAP_FAILED)
+        SPYI_VK_RESULT(VK_ERROR_LAYER_NOT_PRESENT)
+        SPYI_VK_RESULT(VK_ERROR_EXTENSION_NOT_PRESENT)
+        SPYI_VK_RESULT(VK_ERROR_FEATURE_NOT_PRESENT)
+        SPYI_VK_RESULT(VK_ERROR_INCOMPATIBLE_DRIVER)
+        SPYI_VK_RESULT(VK_ERROR_TOO_MANY_OBJECTS)
+        SPYI_VK_RESULT(VK_ERROR_FRAGMENTED_POOL)
+        SPYI_VK_RESULT(VK_ERROR_UNKNOWN)
+        SPYI_VK_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
+        SPYI_VK_RESULT(VK_ERROR_INVALID_SHADER_NV)
+        SPYI_VK_RESULT(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
+    default: return "an unknown VkResult";
+    }
+#undef SPYI_VK_RESULT
+}
+
+// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only kernels
+// that no unfinished work uses may be destroyed.
+static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
+    uint64_t number = gpu->finished + 1;
+    uint32_t i, shown = 0;
+    for (; number <= gpu->open && shown < 3; number++) {
+        const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
+        uint32_t count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
+        if (batch->number != number || count == 0) continue;
+        spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
+        for (i = 0; i < count; i++) {
+            const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
+            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",", ((const spyi_vk_kernel *)(const void *)kernel)->label);
+        }
+        shown++;
+    }
+}
+
+SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error) {
+    spyi_text_add(error, "%s failed: %s", what, spyi_vk_result_name(result));
+    switch ((int)result) {
+    case VK_ERROR_DEVICE_LOST:
+        if (!gpu->lost) spyi_vk_describe_unfinished(gpu, error);
+        gpu->lost = true;
+        return SPY_ERROR_DEVICE_LOST;
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY: return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+    case VK_ERROR_OUT_OF_HOST_MEMORY: return SPY_ERROR_OUT_OF_MEMORY;
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+    case VK_ERROR_EXTENSION_NOT_PRESENT: return SPY_ERROR_UNSUPPORTED;
+    default: return SPY_ERROR_INTERNAL;
+    }
+}
+
+SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name) {
+    VkDebugUtilsObjectNameInfoEXT info;
+    if (gpu->instance.set_name == NULL || name == NULL || name[0] == '\0') return;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+    info.objectType = type;
+    info.objectHandle = handle;
+    info.pObjectName = name;
+    (void)gpu->instance.set_name(gpu->device, &info); // a name that is not set harms nothing
+}
+
+// >>creation
+
+static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
+    static const float priorities[2] = { 1.0f, 1.0f };
+    const char *extensions[SPYI_VK_EXTENSION_COUNT];
+    spyi_vk_feature_set set;
+    VkDeviceQueueCreateInfo queue;
+    VkDeviceCreateInfo info;
+    VkResult result;
+    const VkBool32 yes = VK_TRUE;
+    uint32_t i;
+    spyi_vk_feature_chain(&set, &gpu->adapter);
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
+        if (gpu->adapter.features[i]) memcpy((char *)&set + spyi_vk_feature_offset(i), &yes, sizeof yes);
+    }
+    SPYI_VK_ZERO(queue);
+    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue.queueFamilyIndex = gpu->adapter.queue_family;
+    queue.queueCount = gpu->adapter.queue_count > 1 ? 2 : 1; // the second is the downloads' lane
+    queue.pQueuePriorities = priorities;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    info.pNext = &set.core;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue;
+    info.ppEnabledExtensionNames = extensions;
+    for (i = 0; i < SPYI_VK_EXTENSION_COUNT; i++) {
+        if (gpu->adapter.extensions[i]) extensions[info.enabledExtensionCount++] = spyi_vk_extension_name(i);
+    }
+    result = gpu->instance.CreateDevice(gpu->adapter.handle, &info, NULL, &gpu->device);
+    if (result != VK_SUCCESS) {
+        gpu->device = VK_NULL_HANDLE;
+        (void)spyi_vk_fail(gpu, result, "vkCreateDevice", error);
+        spyi_text_add(error, " (adapter '%s')", gpu->adapter.info.name);
+        return result == VK_ERROR_OUT_OF_HOST_MEMORY ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_NO_DEVICE;
+    }
+    gpu->owned = true;
+    gpu->queue_family = gpu->adapter.queue_family;
+    return SPY_OK;
+}
+
+// The engine's device has what it says: the required features, and the optional ones that it names.
+static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine, spyi_text *error) {
+    bool enabled[SPYI_VK_FEATURE_COUNT];
+    uint32_t i, k;
+    if (engine->instance == NULL || engine->physical_device == NULL || engine->queue == NULL) {
+        spyi_text_add(error, "spy_vk_desc has a device but no %s",
+                      engine->instance == NULL ? "instance" : engine->queue == NULL ? "queue" : "physical_device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_vk_query_adapter(&gpu->instance, (VkPhysicalDevice)engine->physical_device, 1, &gpu->adapter);
+    if (gpu->adapter.refusal[0] != '\0') {
+        spyi_text_add(error, "the engine's physical device '%s' %s", gpu->adapter.info.name, gpu->adapter.refusal);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) enabled[i] = i < SPYI_VK_FEATURE_REQUIRED;
+    for (k = 0; k < engine->enabled_feature_count; k++) {
+        for (i = 0; i < SPYI_VK_FEATURE_COUNT && strcmp(engine->enabled_features[k], spyi_vk_feature_name(i)) != 0;) i++;
+        if (i == SPYI_VK_FEATURE_COUNT || !gpu->adapter.features[i]) {
+            spyi_text_add(error, "spy_vk_desc.enabled_features names '%s', which %s", engine->enabled_features[k],
+                          i == SPYI_VK_FEATURE_COUNT ? "spy_vk_required_features() does not list"
+                                                     : "the physical device lacks");
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        enabled[i] = true;
+    }
+    memcpy(gpu->adapter.features, enabled, sizeof enabled);
+    gpu->device = (VkDevice)engine->device;
+    gpu->queue = (VkQueue)engine->queue;
+    gpu->queue_family = engine->queue_family;
+    gpu->lock_queue = engine->lock_queue;
+    gpu->unlock_queue = engine->unlock_queue;
+    gpu->lock_user_data = engine->lock_user_data;
+    return SPY_OK;
+}
+
+// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it was.
+static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
+    PFN_vkGetDeviceProcAddr before;
+    spyi_global_lock();
+    before = vkGetDeviceProcAddr;
+    vkGetDeviceProcAddr = gpu->instance.GetDeviceProcAddr;
+    volkLoadDeviceTable(&gpu->vk, gpu->device);
+    vkGetDeviceProcAddr = before;
+    spyi_global_unlock();
+}
+
+static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
+    spyi_limits *limits = &gpu->base.limits;
+    const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
+    const VkMemoryType *type = &gpu->adapter.memory.memoryTypes[gpu->memory_type[SPYI_VK_MEMORY_DEVICE]];
+    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                                         VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    limits->info = gpu->adapter.info;
+    limits->target = SPYI_TARGET_SPIRV;
+    limits->max_block_bytes = have->maxPushConstantsSize;
+    if (gpu->vk.vkCmdPushDescriptorSetKHR != NULL && gpu->adapter.extensions[SPYI_VK_KHR_push_descriptor]) {
+        limits->max_bindings = gpu->adapter.max_push_descriptors;
+        if (have->maxPerStageDescriptorStorageBuffers < limits->max_bindings) {
+            limits->max_bindings = have->maxPerStageDescriptorStorageBuffers;
+        }
+        if (limits->max_bindings > SPYI_VK_MAX_BINDINGS) limits->max_bindings = SPYI_VK_MAX_BINDINGS;
+    }
+    limits->binding_alignment = 16;
+    if (have->minStorageBufferOffsetAlignment > limits->binding_alignment) {
+        limits->binding_alignment = (uint32_t)have->minStorageBufferOffsetAlignment;
+    }
+    limits->max_binding_bytes = have->maxStorageBufferRange;
+    limits->fill_alignment = 4;
+    limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
+    limits->bindings_from_bytes = (uint64_t)8 << 20;
+    limits->unified_memory = gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
+}
+
+static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
+    const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
+    VkPipelineCacheCreateInfo cache;
+    VkResult result;
+    spy_status status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    if (status != SPY_OK) return status;
+    if (engine != NULL && engine->device != NULL) {
+        status = spyi_vk_use_engine(gpu, engine, error);
+    } else {
+        status = spyi_vk_choose_adapter(&gpu->instance, desc, &gpu->adapter, error);
+        if (status == SPY_OK) status = spyi_vk_make_device(gpu, error);
+    }
+    if (status != SPY_OK) return status;
+    spyi_vk_load_table(gpu);
+    if (gpu->owned) {
+        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
+        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, gpu->adapter.queue_count > 1 ? 1 : 0, &gpu->lane_queue);
+    } else {
+        gpu->lane_queue = gpu->queue;
+    }
+    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_CPU;
+    if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
+    spyi_vk_set_limits(gpu);
+    SPYI_VK_ZERO(cache);
+    cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    result = gpu->vk.vkCreatePipelineCache(gpu->device, &cache, NULL, &gpu->pipeline_cache);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreatePipelineCache", error);
+    spyi_vk_set_name(gpu, VK_OBJECT_TYPE_QUEUE, (uint64_t)(uintptr_t)gpu->queue, desc->label);
+    return spyi_vk_make_submit_objects(gpu, error);
+}
+
+SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **out, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)spyi_allocate(ctx, sizeof *gpu);
+    spy_status status;
+    *out = NULL;
+    if (gpu == NULL) {
+        spyi_text_add(error, "no host memory for the device");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    gpu->base.backend = spy_vk_backend();
+    gpu->base.ctx = ctx;
+    gpu->open = 1;
+    spyi_mutex_init(&gpu->layout_lock);
+    status = spyi_vk_setup(gpu, desc, error);
+    if (status != SPY_OK) {
+        spyi_vk_destroy((spyi_gpu *)(void *)gpu);
+        return status;
+    }
+    spyi_logf(ctx, SPY_LOG_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name, gpu->adapter.info.driver);
+    *out = (spyi_gpu *)(void *)gpu;
+    return SPY_OK;
+}
+
+// Also takes back a device that was made in part.
+SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_context *ctx = gpu->base.ctx;
+    if (gpu->device != VK_NULL_HANDLE && gpu->vk.vkDestroyDevice != NULL) {
+        spyi_vk_wait_idle(gpu);
+        spyi_vk_destroy_staging(gpu);
+        spyi_vk_destroy_submit_objects(gpu);
+        spyi_vk_destroy_layouts(gpu);
+        gpu->vk.vkDestroyPipelineCache(gpu->device, gpu->pipeline_cache, NULL);
+        if (gpu->owned) gpu->vk.vkDestroyDevice(gpu->device, NULL);
+    }
+    spyi_vk_instance_destroy(&gpu->instance);
+    spyi_mutex_destroy(&gpu->layout_lock);
+    spyi_free(ctx, gpu, sizeof *gpu);
+}
+
+// >>vk/memory.c ---------------------------------------------------------------------------------------------
+
+// Device memory: which of the driver's types serves which kind, chunks, and pages for parameter blocks.
+
+// The first type that has all of `need` and most of `want` and least of `avoid`.
+static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags need,
+                              VkMemoryPropertyFlags want, VkMemoryPropertyFlags avoid, uint32_t *type) {
+    // Protected, lazily allocated and vendors' coherent types are never meant for buffers like ours.
+    const VkMemoryPropertyFlags never = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
+                                        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
+    uint32_t i;
+    int best = -1;
+    for (i = 0; i < memory->memoryTypeCount; i++) {
+        VkMemoryPropertyFlags flags = memory->memoryTypes[i].propertyFlags;
+        int score = ((flags & want) == want ? 2 : 0) + ((flags & avoid) == 0 ? 1 : 0);
+        if ((flags & need) != need || (flags & never) != 0 || score <= best) continue;
+        best = score;
+        *type = i;
+    }
+    return best >= 0;
+}
+
+// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell otherwise.
+SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
+    const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
+    const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_DISCRETE;
+    bool ok = spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
+                                &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
+              spyi_vk_find_type(memory, host, cached, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_READBACK]) &&
+              spyi_vk_find_type(memory, host, 0, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_STAGING]) &&
+              spyi_vk_find_type(memory, host, local, 0, &gpu->memory_type[SPYI_VK_MEMORY_PAGE]);
+    if (!ok) spyi_text_add(error, "the device '%s' has no usable memory types", gpu->adapter.info.name);
+    return ok;
+}
+
+static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk) {
+    VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkBufferCreateInfo buffer_info;
+    VkMemoryRequirements needs;
+    VkMemoryAllocateInfo info;
+    VkMemoryAllocateFlagsInfo allocate_flags;
+    VkBufferDeviceAddressInfo address;
+    VkResult result;
+    SPYI_VK_ZERO(buffer_info);
+    buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    buffer_info.size = size;
+    buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    result = gpu->vk.vkCreateBuffer(gpu->device, &buffer_info, NULL, &buffer);
+    if (result != VK_SUCCESS) return result;
+    gpu->vk.vkGetBufferMemoryRequirements(gpu->device, buffer, &needs);
+
+    SPYI_VK_ZERO(allocate_flags);
+    allocate_flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    allocate_flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    info.pNext = &allocate_flags;
+    info.allocationSize = needs.size;
+    info.memoryTypeIndex = type;
+    result = (needs.memoryTypeBits & (1u << type)) != 0 ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
+    if (result == VK_SUCCESS) result = gpu->vk.vkAllocateMemory(gpu->device, &info, NULL, &memory);
+    if (result == VK_SUCCESS) result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    if (result == VK_SUCCESS && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0) {
+        result = gpu->vk.vkMapMemory(gpu->device, memory, 0, VK_WHOLE_SIZE, 0, &chunk->mapped);
+    }
+    if (result != VK_SUCCESS) {
+        chunk->mapped = NULL;
+        gpu->vk.vkDestroyBuffer(gpu->device, buffer, NULL);
+        if (memory != VK_NULL_HANDLE) gpu->vk.vkFreeMemory(gpu->device, memory, NULL);
+        return result;
+    }
+    SPYI_VK_ZERO(address);
+    address.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+    address.buffer = buffer;
+    chunk->handle = (uint64_t)buffer;
+    chunk->address = gpu->vk.vkGetBufferDeviceAddress(gpu->device, &address);
+    chunk->size = size;
+    chunk->memory = (void *)memory;
+    return VK_SUCCESS;
+}
+
+SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
+                                    spyi_chunk *chunk, spyi_text *error) {
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    uint32_t type = gpu->memory_type[kind];
+    const VkMemoryHeap *heap = &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
+    memset(chunk, 0, sizeof *chunk);
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    size = spyi_align(size, 256);
+    if (size <= gpu->adapter.max_allocation && size <= heap->size) result = spyi_vk_try_allocate(gpu, type, size, chunk);
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY && kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
+        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk);
+    }
+    if (result != VK_SUCCESS) {
+        spyi_text_add(error, "%llu bytes%s%s%s were asked for; ", (unsigned long long)size,
+                      label != NULL && label[0] != '\0' ? " for '" : "", label != NULL ? label : "",
+                      label != NULL && label[0] != '\0' ? "'" : "");
+        if (size > gpu->adapter.max_allocation || size > heap->size) {
+            spyi_text_add(error, "the largest allocation of '%s' is %llu bytes", gpu->adapter.info.name,
+                          (unsigned long long)(gpu->adapter.max_allocation < heap->size ? gpu->adapter.max_allocation
+                                                                                        : heap->size));
+            return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+        }
+        return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
+    }
+    gpu->base.stats.driver_allocations++;
+    spyi_vk_set_name(gpu, VK_OBJECT_TYPE_BUFFER, chunk->handle, label);
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, size_t size, const char *label,
+                                          spyi_chunk *chunk, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
+    // Mapped device memory that is not cached reads at 1 us per 8 bytes (vulkan.md 12): nobody should.
+    if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
+    return status;
+}
+
+SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (chunk->memory != NULL) { // imported ones are the engine's
+        gpu->vk.vkDestroyBuffer(gpu->device, (VkBuffer)chunk->handle, NULL);
+        gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)chunk->memory, NULL);
+    }
+    memset(chunk, 0, sizeof *chunk);
+}
+
+// >>pages
+
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset, spyi_text *error) {
+    spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
+    spyi_vk_page *page = *list;
+    size_t rounded = spyi_align(size, 16);
+    spy_status status;
+    if (page == NULL || page->chunk.size - page->used < rounded) {
+        if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
+            page = gpu->free_pages;
+            gpu->free_pages = page->next;
+        } else {
+            page = (spyi_vk_page *)spyi_allocate(gpu->base.ctx, sizeof *page);
+            if (page == NULL) {
+                spyi_text_add(error, "no host memory for a page of parameters");
+                return SPY_ERROR_OUT_OF_MEMORY;
+            }
+            status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_PAGE, rounded > SPYI_VK_PAGE_SIZE ? rounded : SPYI_VK_PAGE_SIZE,
+                                      "slangpy parameters", &page->chunk, error);
+            if (status != SPY_OK) {
+                spyi_free(gpu->base.ctx, page, sizeof *page);
+                return status;
+            }
+        }
+        page->used = 0;
+        page->next = *list;
+        *list = page;
+    }
+    *out = page;
+    *offset = page->used;
+    page->used += rounded;
+    gpu->work_bytes += rounded;
+    return SPY_OK;
+}
+
+static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
+    spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &page->chunk);
+    spyi_free(gpu->base.ctx, page, sizeof *page);
+}
+
+// Their work has been executed. Larger ones than usual were for one upload only.
+SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
+    while (*pages != NULL) {
+        spyi_vk_page *page = *pages;
+        *pages = page->next;
+        if (page->chunk.size > SPYI_VK_PAGE_SIZE) {
+            spyi_vk_free_page(gpu, page);
+            continue;
+        }
+        page->next = gpu->free_pages;
+        gpu->free_pages = page;
+    }
+}
+
+SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
+    while (*pages != NULL) {
+        spyi_vk_page *page = *pages;
+        *pages = page->next;
+        spyi_vk_free_page(gpu, page);
+    }
+}
+
+// >>vk/kernel.c ---------------------------------------------------------------------------------------------
+
+// Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it changes in
+// the device is the list of layouts, under a lock; VkPipelineCache locks itself.
+
+static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
+    VkDescriptorSetLayoutBinding bindings[SPYI_VK_MAX_BINDINGS];
+    VkDescriptorSetLayoutCreateInfo set;
+    VkPipelineLayoutCreateInfo info;
+    VkPushConstantRange range;
+    VkResult result = VK_SUCCESS;
+    uint32_t i;
+    if (layout->binding_count > 0) {
+        memset(bindings, 0, sizeof bindings);
+        for (i = 0; i < layout->binding_count; i++) {
+            bindings[i].binding = i;
+            bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+            bindings[i].descriptorCount = 1;
+            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        }
+        SPYI_VK_ZERO(set);
+        set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+        set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+        set.bindingCount = layout->binding_count;
+        set.pBindings = bindings;
+        result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
+        if (result != VK_SUCCESS) return result;
+    }
+    SPYI_VK_ZERO(range);
+    range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    range.size = layout->push_size;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    info.setLayoutCount = layout->binding_count > 0 ? 1 : 0;
+    info.pSetLayouts = &layout->set;
+    info.pushConstantRangeCount = layout->push_size > 0 ? 1 : 0;
+    info.pPushConstantRanges = &range;
+    return gpu->vk.vkCreatePipelineLayout(gpu->device, &info, NULL, &layout->pipeline);
+}
+
+static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
+    gpu->vk.vkDestroyPipelineLayout(gpu->device, layout->pipeline, NULL);
+    gpu->vk.vkDestroyDescriptorSetLayout(gpu->device, layout->set, NULL);
+    spyi_free(gpu->base.ctx, layout, sizeof *layout);
+}
+
+// Layouts live as long as the device: there are few, one for each pair of sizes.
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count, VkPipelineLayout *out) {
+    spyi_vk_layout *layout;
+    VkResult result = VK_SUCCESS;
+    spyi_mutex_lock(&gpu->layout_lock);
+    for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
+        if (layout->push_size == push_size && layout->binding_count == binding_count) break;
+    }
+    if (layout == NULL) {
+        layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
+        if (layout == NULL) {
+            result = VK_ERROR_OUT_OF_HOST_MEMORY;
+        } else {
+            layout->push_size = push_size;
+            layout->binding_count = binding_count;
+            result = spyi_vk_make_layout(gpu, layout);
+            if (result == VK_SUCCESS) {
+                layout->next = gpu->layouts;
+                gpu->layouts = layout;
+            } else {
+                spyi_vk_free_layout(gpu, layout);
+            }
+        }
+    }
+    *out = result == VK_SUCCESS ? layout->pipeline : VK_NULL_HANDLE;
+    spyi_mutex_unlock(&gpu->layout_lock);
+    return result;
+}
+
+SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu) {
+    while (gpu->layouts != NULL) {
+        spyi_vk_layout *layout = gpu->layouts;
+        gpu->layouts = layout->next;
+        spyi_vk_free_layout(gpu, layout);
+    }
+}
+
+static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_text *error) {
+    const spyi_limits *limits = &gpu->base.limits;
+    if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
+                      limits->max_block_bytes);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (desc->binding_count > limits->max_bindings) {
+        spyi_text_add(error, "the kernel has %u structured buffers, the device takes %u", desc->binding_count,
+                      limits->max_bindings);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return spyi_vk_check_code(&gpu->adapter, desc, error);
+}
+
+// What the driver said, when it said something: Mesa's VK_ERROR_UNKNOWN has its reason only there.
+static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
+    spyi_mutex_lock(&gpu->instance.message_lock);
+    if (gpu->instance.message[0] != '\0') spyi_text_add(error, "; the driver's last message: %s", gpu->instance.message);
+    spyi_mutex_unlock(&gpu->instance.message_lock);
+}
+
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel) {
+    VkShaderModuleCreateInfo module_info;
+    VkComputePipelineCreateInfo info;
+    VkShaderModule module = VK_NULL_HANDLE;
+    VkResult result = spyi_vk_find_layout(gpu, kernel->push_size, kernel->binding_count, &kernel->layout);
+    if (result != VK_SUCCESS) return result;
+    SPYI_VK_ZERO(module_info);
+    module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    module_info.codeSize = desc->code_size;
+    module_info.pCode = (const uint32_t *)desc->code;
+    result = gpu->vk.vkCreateShaderModule(gpu->device, &module_info, NULL, &module);
+    if (result != VK_SUCCESS) return result;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module;
+    info.stage.pName = desc->entry;
+    info.layout = kernel->layout;
+    result = gpu->vk.vkCreateComputePipelines(gpu->device, gpu->pipeline_cache, 1, &info, NULL, &kernel->pipeline);
+    gpu->vk.vkDestroyShaderModule(gpu->device, module, NULL);
+    return result;
+}
+
+SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const char *label = desc->label != NULL ? desc->label : desc->entry;
+    spyi_vk_kernel *kernel;
+    VkResult result;
+    spy_status status = spyi_vk_check_kernel(gpu, desc, error);
+    *out = NULL;
+    if (status != SPY_OK) return status;
+    kernel = (spyi_vk_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
+    if (kernel == NULL) {
+        spyi_text_add(error, "no host memory for a kernel");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    kernel->block_size = desc->block_size;
+    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
+    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
+    kernel->binding_count = desc->binding_count;
+    (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
+    spyi_mutex_lock(&gpu->instance.message_lock);
+    gpu->instance.message[0] = '\0';
+    spyi_mutex_unlock(&gpu->instance.message_lock);
+    result = spyi_vk_make_pipeline(gpu, desc, kernel);
+    if (result != VK_SUCCESS) {
+        spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+        status = spyi_vk_fail(gpu, result, "vkCreateComputePipelines", error);
+        spyi_text_add(error, " for kernel '%s'", label);
+        spyi_vk_add_message(gpu, error);
+        return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
+    }
+    spyi_vk_set_name(gpu, VK_OBJECT_TYPE_PIPELINE, (uint64_t)kernel->pipeline, label);
+    *out = (spyi_kernel *)(void *)kernel;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)handle;
+    gpu->vk.vkDestroyPipeline(gpu->device, kernel->pipeline, NULL);
+    spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+}
+
+// >>vk/record.c ---------------------------------------------------------------------------------------------
+
+// Recording: dispatches, copies, fills and timestamps go into the open command buffer, ours or an engine's.
+// The hot path is spyi_vk_dispatch: no allocation, no lock, no formatting.
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SPYI_VK_COLD __attribute__((noinline, cold))
+#else
+#define SPYI_VK_COLD
+#endif
+
+// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after this.
+static void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                            VK_ACCESS_TRANSFER_WRITE_BIT;
+    gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+    gpu->base.stats.barriers++;
+}
+
+// Begins the open batch in its slot, or takes the engine's command buffer.
+SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
+    spyi_vk_batch *batch = &gpu->batches[gpu->open % SPYI_VK_BATCHES];
+    VkCommandBufferBeginInfo info;
+    VkResult result;
+    spy_status status;
+    uint32_t i;
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
+    if (gpu->external != VK_NULL_HANDLE) {
+        gpu->commands = gpu->external;
+        gpu->bound = NULL;
+        return SPY_OK;
+    }
+    status = spyi_vk_wait_own(gpu, batch->number, UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+        if (gpu->batches[i].number <= gpu->finished) spyi_vk_return_pages(gpu, &gpu->batches[i].pages);
+    }
+    result = gpu->vk.vkResetCommandPool(gpu->device, batch->pool, 0);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkResetCommandPool", error);
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    result = gpu->vk.vkBeginCommandBuffer(batch->commands, &info);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
+    batch->number = gpu->open;
+    batch->recent_count = 0;
+    gpu->batch = batch;
+    gpu->commands = batch->commands;
+    gpu->bound = NULL;
+    return SPY_OK;
+}
+
+// After each recorded operation. `urgent`: someone may look at its result, so an idle queue gets it at once.
+static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
+    uint64_t now;
+    if (gpu->external != VK_NULL_HANDLE) {
+        gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
+        gpu->external_used = true;
+        if (gpu->external_number == 0) gpu->external_number = gpu->open;
+        return SPY_OK;
+    }
+    if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {
+        return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    }
+    if (!urgent) return SPY_OK;
+    now = spyi_time_ns();
+    if (now < gpu->next_poll_ns) return SPY_OK;
+    gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
+    if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
+    gpu->next_poll_ns = now + SPYI_VK_IDLE_NS;
+    return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+}
+
+// >>dispatch
+
+static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_vk_kernel *kernel,
+                                  const spyi_binding *bindings) {
+    VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
+    VkWriteDescriptorSet write;
+    uint32_t i;
+    for (i = 0; i < kernel->binding_count; i++) {
+        infos[i].buffer = (VkBuffer)bindings[i].handle;
+        infos[i].offset = bindings[i].offset;
+        infos[i].range = bindings[i].range;
+    }
+    // One write runs on through all bindings, since type and stages are equal.
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.pNext = NULL;
+    write.dstSet = VK_NULL_HANDLE;
+    write.dstBinding = 0;
+    write.dstArrayElement = 0;
+    write.descriptorCount = kernel->binding_count;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pImageInfo = NULL;
+    write.pBufferInfo = infos;
+    write.pTexelBufferView = NULL;
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+}
+
+// Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
+static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, const void *block,
+                                                  spyi_text *error) {
+    unsigned char padded[512];
+    const void *push = padded;
+    if (kernel->block_by_address) {
+        spyi_vk_page *page;
+        size_t offset;
+        uint64_t address;
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, &page, &offset, error);
+        if (status != SPY_OK) return status;
+        memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
+        address = page->chunk.address + offset;
+        memcpy(padded, &address, sizeof address);
+    } else if (kernel->push_size <= sizeof padded) {
+        memset(padded, 0, kernel->push_size);
+        memcpy(padded, block, kernel->block_size);
+    } else {
+        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
+        return SPY_ERROR_INTERNAL;
+    }
+    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size, push);
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)dispatch->kernel;
+    VkCommandBuffer commands;
+    spy_status status;
+    if (!SPYI_LIKELY(gpu->commands != VK_NULL_HANDLE)) {
+        status = spyi_vk_begin(gpu, error);
+        if (status != SPY_OK) return status;
+    }
+    commands = gpu->commands;
+    if (dispatch->barrier) spyi_vk_barrier(gpu, commands);
+    if (gpu->bound != kernel) {
+        gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
+        gpu->bound = kernel;
+    }
+    if (SPYI_LIKELY(kernel->push_size == kernel->block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0) {
+            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size,
+                                       dispatch->block);
+        }
+    } else {
+        status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
+    gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
+    gpu->base.stats.dispatches++;
+    if (gpu->external == VK_NULL_HANDLE) {
+        spyi_vk_batch *batch = gpu->batch;
+        batch->recent[batch->recent_count++ % SPYI_VK_RECENT] = dispatch->kernel;
+    }
+    return spyi_vk_recorded(gpu, true, error);
+}
+
+// >>copies and fills
+
+SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
+                                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error) {
+    VkBufferCopy region;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    region.srcOffset = from_offset;
+    region.dstOffset = to_offset;
+    region.size = size;
+    gpu->vk.vkCmdCopyBuffer(gpu->commands, (VkBuffer)from, (VkBuffer)to, 1, &region);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
+                                uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error) {
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset, size, barrier,
+                               error);
+}
+
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
+                                bool barrier, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+// >>timestamps
+
+static spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, spyi_text *error) {
+    VkQueryPoolCreateInfo info;
+    VkResult result;
+    if (gpu->adapter.timestamp_bits == 0) {
+        spyi_text_add(error, "the queue of '%s' has no timestamps", gpu->adapter.info.name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (gpu->queries != VK_NULL_HANDLE) return SPY_OK;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+    info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    info.queryCount = 2;
+    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, &gpu->queries);
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateQueryPool", error);
+}
+
+// The barrier keeps the measured work from starting before the time is taken, and earlier work out of it.
+SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_make_queries(gpu, error);
+    if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->time_number = 0;
+    spyi_vk_barrier(gpu, gpu->commands);
+    gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->queries, 0, 2);
+    gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 0);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *base, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status;
+    if (gpu->queries == VK_NULL_HANDLE) {
+        spyi_text_add(error, "no time was begun");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 1);
+    gpu->time_number = gpu->open;
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    uint64_t ticks[2], mask = UINT64_MAX;
+    VkResult result;
+    spy_status status;
+    *ns = 0;
+    if (gpu->time_number == 0) {
+        spyi_text_add(error, "no time was taken");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_wait(base, gpu->time_number, UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    result = gpu->vk.vkGetQueryPoolResults(gpu->device, gpu->queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
+                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkGetQueryPoolResults", error);
+    if (gpu->adapter.timestamp_bits < 64) mask = ((uint64_t)1 << gpu->adapter.timestamp_bits) - 1;
+    *ns = (uint64_t)((double)((ticks[1] - ticks[0]) & mask) * (double)gpu->adapter.limits.timestampPeriod);
+    return SPY_OK;
+}
+
+// >>vk/submit.c ---------------------------------------------------------------------------------------------
+
+// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a batch goes
+// to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
+
+SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) { return ((spyi_vk_gpu *)(void *)base)->open; }
+
+SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
+    uint64_t value = 0;
+    if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
+    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS && value > gpu->finished &&
+        value < gpu->open) { // a lost device may report anything
+        gpu->finished = value;
+    }
+    return gpu->finished;
+}
+
+SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    uint64_t finished = gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+    if (gpu->external_number != 0 && finished >= gpu->external_number) finished = gpu->external_number - 1;
+    return finished;
+}
+
+// >>the queue
+
+static void spyi_vk_lock_queue(spyi_vk_gpu *gpu) {
+    if (gpu->lock_queue != NULL) gpu->lock_queue(gpu->lock_user_data);
+}
+
+static void spyi_vk_unlock_queue(spyi_vk_gpu *gpu) {
+    if (gpu->unlock_queue != NULL) gpu->unlock_queue(gpu->lock_user_data);
+}
+
+// `commands` may be VK_NULL_HANDLE: then only semaphores pass.
+SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
+                                        const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
+                                        spyi_text *error) {
+    VkPipelineStageFlags stages[SPYI_VK_SEMAPHORES + 1];
+    VkTimelineSemaphoreSubmitInfo timeline;
+    VkSubmitInfo info;
+    VkResult result;
+    uint32_t i;
+    for (i = 0; i < waits->count; i++) stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    SPYI_VK_ZERO(timeline);
+    timeline.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    timeline.waitSemaphoreValueCount = waits->count;
+    timeline.pWaitSemaphoreValues = waits->values;
+    timeline.signalSemaphoreValueCount = signals->count;
+    timeline.pSignalSemaphoreValues = signals->values;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.pNext = &timeline;
+    info.waitSemaphoreCount = waits->count;
+    info.pWaitSemaphores = waits->handles;
+    info.pWaitDstStageMask = stages;
+    info.commandBufferCount = commands != VK_NULL_HANDLE ? 1 : 0;
+    info.pCommandBuffers = &commands;
+    info.signalSemaphoreCount = signals->count;
+    info.pSignalSemaphores = signals->handles;
+    spyi_vk_lock_queue(gpu);
+    result = gpu->vk.vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
+    spyi_vk_unlock_queue(gpu);
+    gpu->base.stats.submits++;
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkQueueSubmit", error);
+}
+
+// Results in mapped memory are read after a wait: that needs the writes made available to the host.
+static void spyi_vk_host_barrier(spyi_vk_gpu *gpu) {
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
+    gpu->vk.vkCmdPipelineBarrier(gpu->batch->commands,
+                                 VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would hang.
+static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
+    spyi_text ignored;
+    VkSemaphoreSignalInfo info;
+    memset(&ignored, 0, sizeof ignored);
+    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->open - 1, UINT64_MAX, &ignored) == SPY_OK) {
+        SPYI_VK_ZERO(info);
+        info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+        info.semaphore = gpu->timeline;
+        info.value = gpu->open;
+        if (gpu->vk.vkSignalSemaphore(gpu->device, &info) != VK_SUCCESS) gpu->lost = true;
+    }
+    spyi_text_free(&ignored);
+}
+
+SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_vk_semaphores *signals = &gpu->signals;
+    spy_status status = SPY_OK;
+    // An engine's signal and the number of work in its command buffer need a submission of their own.
+    if (gpu->batch == NULL && !gpu->external_used && signals->count == 0) return SPY_OK;
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    if (gpu->batch != NULL) {
+        VkResult result;
+        spyi_vk_host_barrier(gpu);
+        result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
+        if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
+    }
+    if (status == SPY_OK) {
+        signals->handles[signals->count] = gpu->timeline;
+        signals->values[signals->count] = gpu->open;
+        signals->count++;
+        status = spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
+                                      &gpu->waits, signals, error);
+    }
+    if (status != SPY_OK) spyi_vk_drop_batch(gpu);
+    gpu->waits.count = 0;
+    signals->count = 0;
+    gpu->batch = NULL;
+    gpu->commands = VK_NULL_HANDLE;
+    gpu->external_used = false;
+    gpu->work = 0;
+    gpu->work_bytes = 0;
+    gpu->open++;
+    return status;
+}
+
+// >>waiting
+
+SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns,
+                                      spyi_text *error) {
+    VkSemaphoreWaitInfo info;
+    VkResult result;
+    uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    if (gpu->spins) {
+        begin = spyi_time_ns();
+        do {
+            uint64_t have = 0;
+            result = gpu->vk.vkGetSemaphoreCounterValue(gpu->device, semaphore, &have);
+            if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkGetSemaphoreCounterValue", error);
+            if (have >= value) return SPY_OK;
+            now = spyi_time_ns() - begin;
+        } while (now < spin);
+        if (timeout_ns != UINT64_MAX) timeout_ns = now < timeout_ns ? timeout_ns - now : 0;
+    }
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    info.semaphoreCount = 1;
+    info.pSemaphores = &semaphore;
+    info.pValues = &value;
+    result = gpu->vk.vkWaitSemaphores(gpu->device, &info, timeout_ns);
+    if (result == VK_SUCCESS) return SPY_OK;
+    if (result == VK_TIMEOUT) {
+        spyi_text_add(error, "the work had not finished when the time was over");
+        return SPY_ERROR_NOT_READY;
+    }
+    return spyi_vk_fail(gpu, result, "vkWaitSemaphores", error);
+}
+
+// For our own batches, whatever an engine's command buffers still have to do.
+SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
+    spy_status status;
+    if (number <= gpu->finished) return SPY_OK;
+    status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
+    if (status != SPY_OK) return status;
+    if (number > gpu->finished) gpu->finished = number;
+    if (gpu->finished + 1 == gpu->open) gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (gpu->external_number != 0 && number >= gpu->external_number) {
+        spyi_text_add(error, "work was recorded into the engine's command buffer, which has not been reported as executed: "
+                             "call spy_vk_external_submit_finished() then");
+        return SPY_ERROR_NOT_READY;
+    }
+    if (number >= gpu->open) {
+        spy_status status = spyi_vk_submit(base, error);
+        if (status != SPY_OK) return status;
+        if (number >= gpu->open) number = gpu->open - 1; // there was no work
+    }
+    return spyi_vk_wait_own(gpu, number, timeout_ns, error);
+}
+
+SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
+    if (gpu->queue == VK_NULL_HANDLE) return;
+    spyi_vk_lock_queue(gpu);
+    (void)gpu->vk.vkQueueWaitIdle(gpu->queue); // a lost device answers so too, and there is nobody left to tell
+    if (gpu->lane_queue != gpu->queue) (void)gpu->vk.vkQueueWaitIdle(gpu->lane_queue);
+    spyi_vk_unlock_queue(gpu);
+}
+
+// >>objects that live as long as the device
+
+static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) {
+    VkSemaphoreTypeCreateInfo type;
+    VkSemaphoreCreateInfo info;
+    SPYI_VK_ZERO(type);
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &type;
+    return gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, semaphore);
+}
+
+static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, VkCommandPool *pool, VkCommandBuffer *commands) {
+    VkCommandPoolCreateInfo pool_info;
+    VkCommandBufferAllocateInfo info;
+    VkResult result;
+    SPYI_VK_ZERO(pool_info);
+    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    pool_info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+    pool_info.queueFamilyIndex = gpu->queue_family;
+    result = gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, pool);
+    if (result != VK_SUCCESS) return result;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    info.commandPool = *pool;
+    info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    info.commandBufferCount = 1;
+    return gpu->vk.vkAllocateCommandBuffers(gpu->device, &info, commands);
+}
+
+SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error) {
+    VkResult result = spyi_vk_make_timeline(gpu, &gpu->timeline);
+    uint32_t i;
+    if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
+    for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
+        result = spyi_vk_make_commands(gpu, &gpu->batches[i].pool, &gpu->batches[i].commands);
+    }
+    for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
+        result = spyi_vk_make_commands(gpu, &gpu->download[i].pool, &gpu->download[i].commands);
+    }
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "creating command buffers", error);
+}
+
+SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+        gpu->vk.vkDestroyCommandPool(gpu->device, gpu->batches[i].pool, NULL);
+        spyi_vk_free_pages(gpu, &gpu->batches[i].pages);
+    }
+    for (i = 0; i < SPYI_VK_STAGING_COUNT; i++) {
+        gpu->vk.vkDestroyCommandPool(gpu->device, gpu->download[i].pool, NULL);
+    }
+    spyi_vk_free_pages(gpu, &gpu->free_pages);
+    spyi_vk_free_pages(gpu, &gpu->external_pages);
+    gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
+    gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
+    gpu->vk.vkDestroySemaphore(gpu->device, gpu->lane, NULL);
+}
+
+// >>vk/transfer.c -------------------------------------------------------------------------------------------
+
+// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory; downloads go
+// through a lane of their own (a second queue where there is one), so that they wait for what they read and no more.
+// Large ones run in pieces: the CPU copies one while the GPU transfers another.
+
+#define SPYI_VK_COPY_THREADS 4u
+#define SPYI_VK_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
+
+// >>copying by the CPU
+
+typedef struct spyi_vk_copy_job {
+    char *to;
+    const char *from;
+    size_t size;
+    spyi_thread thread;
+    bool started;
+} spyi_vk_copy_job;
+
+static void spyi_vk_copy_part(void *arg) {
+    spyi_vk_copy_job *job = (spyi_vk_copy_job *)arg;
+    memcpy(job->to, job->from, job->size);
+}
+
+// memcpy by several threads. One that cannot be started has its part copied here.
+static void spyi_vk_copy_memory(void *to, const void *from, size_t size) {
+    spyi_vk_copy_job jobs[SPYI_VK_COPY_THREADS];
+    size_t part = spyi_align(size / SPYI_VK_COPY_THREADS, 4096), begin = 0;
+    uint32_t i;
+    if (size < SPYI_VK_COPY_PARALLEL) {
+        memcpy(to, from, size);
+        return;
+    }
+    for (i = 0; i < SPYI_VK_COPY_THREADS; i++) {
+        bool last = i + 1 == SPYI_VK_COPY_THREADS;
+        jobs[i].to = (char *)to + begin;
+        jobs[i].from = (const char *)from + begin;
+        jobs[i].size = last ? size - begin : part;
+        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_vk_copy_part, &jobs[i]);
+        if (!jobs[i].started) spyi_vk_copy_part(&jobs[i]);
+        begin += jobs[i].size;
+    }
+    for (i = 0; i < SPYI_VK_COPY_THREADS; i++) {
+        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
+    }
+}
+
+// >>uploads
+
+// Nothing recorded, nothing in flight: mapped memory may be written directly.
+static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
+    return gpu->batch == NULL && gpu->external_number == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+}
+
+// Through a page, in order of work.
+static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                      uint64_t size, bool barrier, spyi_text *error) {
+    spyi_vk_page *page;
+    size_t at;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, &page, &at, error);
+    if (status != SPY_OK) return status;
+    memcpy((char *)page->chunk.mapped + at, data, (size_t)size);
+    return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
+}
+
+// A staging buffer with room, whose earlier work has finished if it was full.
+static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, spyi_vk_staging **out, spyi_text *error) {
+    spyi_vk_staging *staging = &gpu->upload[gpu->upload_next];
+    spy_status status = SPY_OK;
+    if (staging->chunk.size != 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
+        gpu->upload_next = (gpu->upload_next + 1) % SPYI_VK_STAGING_COUNT;
+        staging = &gpu->upload[gpu->upload_next];
+        if (staging->number >= gpu->open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (status == SPY_OK) status = spyi_vk_wait_own(gpu, staging->number, UINT64_MAX, error);
+        staging->used = 0;
+    }
+    if (status == SPY_OK && staging->chunk.size == 0) {
+        status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_STAGING, SPYI_VK_STAGING_SIZE, "slangpy upload", &staging->chunk, error);
+    }
+    *out = staging;
+    return status;
+}
+
+static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                        uint64_t size, bool barrier, spyi_text *error) {
+    const char *from = (const char *)data;
+    while (size > 0) {
+        spyi_vk_staging *staging;
+        size_t piece, at;
+        spy_status status = spyi_vk_take_staging(gpu, &staging, error);
+        if (status != SPY_OK) return status;
+        at = staging->used;
+        piece = staging->chunk.size - at;
+        if (size < piece) piece = (size_t)size;
+        spyi_vk_copy_memory((char *)staging->chunk.mapped + at, from, piece);
+        staging->used = spyi_align(at + piece, 16);
+        staging->number = gpu->open;
+        status = spyi_vk_copy_buffer(gpu, to->handle, offset, staging->chunk.handle, at, piece, barrier, error);
+        // Large pieces start at once, so that the GPU transfers while the CPU copies the next one.
+        if (status == SPY_OK && piece >= ((size_t)1 << 20)) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (status != SPY_OK) return status;
+        barrier = false; // the pieces do not overlap
+        offset += piece;
+        from += piece;
+        size -= piece;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
+                                  bool barrier, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until then.
+    if (gpu->external != VK_NULL_HANDLE) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+    if (to->mapped != NULL) {
+        if (!spyi_vk_is_idle(gpu)) {
+            if (size <= SPYI_VK_SMALL_UPLOAD) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+            // Waiting costs less than copying twice through the memory that the work uses too. When an engine still
+            // holds work back, waiting is not possible, and the data take the way of unmapped memory.
+            if (gpu->external_number != 0) {
+                return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
+            }
+            {
+                spy_status status = spyi_vk_wait(base, gpu->open, UINT64_MAX, error);
+                if (status != SPY_OK) return status;
+            }
+        }
+        memcpy((char *)to->mapped + offset, data, (size_t)size);
+        return SPY_OK;
+    }
+    if (size <= SPYI_VK_SMALL_UPLOAD) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+    return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
+}
+
+// >>downloads
+
+// Record and submit one piece on the lane: it waits for batch `after` on the GPU.
+static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from, uint64_t offset,
+                                size_t size, uint64_t after, spyi_text *error) {
+    VkCommandBufferBeginInfo begin;
+    spyi_vk_semaphores waits, signals;
+    VkMemoryBarrier barrier;
+    VkBufferCopy region;
+    VkResult result;
+    spy_status status;
+    if (staging->chunk.size == 0) {
+        status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_READBACK, SPYI_VK_STAGING_SIZE, "slangpy download", &staging->chunk,
+                                  error);
+        if (status != SPY_OK) return status;
+    }
+    SPYI_VK_ZERO(begin);
+    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    result = gpu->vk.vkResetCommandPool(gpu->device, staging->pool, 0);
+    if (result == VK_SUCCESS) result = gpu->vk.vkBeginCommandBuffer(staging->commands, &begin);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
+    region.srcOffset = offset;
+    region.dstOffset = 0;
+    region.size = size;
+    gpu->vk.vkCmdCopyBuffer(staging->commands, (VkBuffer)from->handle, (VkBuffer)staging->chunk.handle, 1, &region);
+    SPYI_VK_ZERO(barrier);
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    gpu->vk.vkCmdPipelineBarrier(staging->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                                 &barrier, 0, NULL, 0, NULL);
+    result = gpu->vk.vkEndCommandBuffer(staging->commands);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
+    waits.count = after > 0 ? 1 : 0;
+    waits.handles[0] = gpu->timeline;
+    waits.values[0] = after;
+    signals.count = 1;
+    signals.handles[0] = gpu->lane;
+    signals.values[0] = gpu->lane_number + 1;
+    status = spyi_vk_queue_submit(gpu, gpu->lane_queue, staging->commands, &waits, &signals, error);
+    if (status == SPY_OK) staging->number = ++gpu->lane_number;
+    return status;
+}
+
+static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from, uint64_t offset,
+                                          uint64_t size, uint64_t after, spyi_text *error) {
+    uint64_t asked = 0, done = 0; // bytes
+    uint32_t ask = 0, take = 0;   // pieces
+    spy_status status = SPY_OK;
+    while (done < size && status == SPY_OK) {
+        if (asked < size && ask - take < SPYI_VK_STAGING_COUNT) {
+            uint64_t piece = size - asked < SPYI_VK_STAGING_SIZE ? size - asked : SPYI_VK_STAGING_SIZE;
+            status = spyi_vk_fetch(gpu, &gpu->download[ask % SPYI_VK_STAGING_COUNT], from, offset + asked, (size_t)piece,
+                                   after, error);
+            asked += piece;
+            ask++;
+        } else {
+            spyi_vk_staging *staging = &gpu->download[take % SPYI_VK_STAGING_COUNT];
+            uint64_t piece = size - done < SPYI_VK_STAGING_SIZE ? size - done : SPYI_VK_STAGING_SIZE;
+            status = spyi_vk_wait_value(gpu, gpu->lane, staging->number, UINT64_MAX, error);
+            if (status == SPY_OK) spyi_vk_copy_memory(data + done, staging->chunk.mapped, (size_t)piece);
+            done += piece;
+            take++;
+        }
+    }
+    // After an error the pieces under way must have ended before anybody uses their buffers again.
+    if (status != SPY_OK && !gpu->lost) {
+        spyi_text ignored;
+        memset(&ignored, 0, sizeof ignored);
+        (void)spyi_vk_wait_value(gpu, gpu->lane, gpu->lane_number, UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
+                                    uint64_t after, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status;
+    if (from->mapped != NULL || (gpu->external_number != 0 && after >= gpu->external_number)) {
+        status = spyi_vk_wait(base, after, UINT64_MAX, error);
+        if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
+        return status;
+    }
+    if (after >= gpu->open) {
+        status = spyi_vk_submit(base, error);
+        if (status != SPY_OK) return status;
+        if (after >= gpu->open) after = gpu->open - 1; // there was no work
+    }
+    status = spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
+    if (status == SPY_OK) (void)spyi_vk_poll(gpu);
+    return status;
+}
+
+SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_VK_STAGING_COUNT; i++) {
+        spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &gpu->upload[i].chunk);
+        spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &gpu->download[i].chunk);
+    }
+}
+
+// >>vk/engine.c ---------------------------------------------------------------------------------------------
+
+// Bringing one's own: recording into an engine's command buffer, its semaphores, tensors over its buffers.
+
+// Our own work so far is submitted first, so that it comes before what the engine will submit.
+SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error) {
+    // A number stands for work in one command buffer only: an empty submission closes it.
+    spy_status status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->external = commands;
+    gpu->commands = VK_NULL_HANDLE;
+    gpu->next_poll_ns = 0;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error) {
+    // What was recorded since the last submission has been executed too, so its number may come.
+    spy_status status = gpu->external_used ? spyi_vk_submit((spyi_gpu *)(void *)gpu, error) : SPY_OK;
+    gpu->external_number = 0;
+    spyi_vk_return_pages(gpu, &gpu->external_pages);
+    return status;
+}
+
+SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore, uint64_t value,
+                                         spyi_text *error) {
+    (void)gpu;
+    if (semaphore == 0) {
+        spyi_text_add(error, "the semaphore is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->count == SPYI_VK_SEMAPHORES) {
+        spyi_text_add(error, "more than %u semaphores wait for one submission", SPYI_VK_SEMAPHORES);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    list->handles[list->count] = (VkSemaphore)semaphore;
+    list->values[list->count] = value;
+    list->count++;
+    return SPY_OK;
+}
+
+// >>the public functions
+
+static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
+    spyi_vk_gpu *gpu;
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    gpu = (spyi_vk_gpu *)(void *)spyi_device_gpu(device, "vulkan", function);
+    if (gpu == NULL) spyi_leave(device);
+    return gpu;
+}
+
+static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char *function, spy_status status,
+                                spyi_text *error) {
+    if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(error));
+    spyi_text_free(error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer) {
+    static const char function[] = "spy_vk_set_command_buffer";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    memset(&error, 0, sizeof error);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    return spyi_vk_leave(device, gpu, function, spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
+}
+
+spy_status spy_vk_external_submit_finished(spy_device *device) {
+    static const char function[] = "spy_vk_external_submit_finished";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    memset(&error, 0, sizeof error);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    return spyi_vk_leave(device, gpu, function, spyi_vk_external_finished(gpu, &error), &error);
+}
+
+spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {
+    static const char function[] = "spy_vk_wait_semaphore";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    memset(&error, 0, sizeof error);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    return spyi_vk_leave(device, gpu, function, spyi_vk_add_semaphore(gpu, &gpu->waits, semaphore, value, &error), &error);
+}
+
+spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {
+    static const char function[] = "spy_vk_signal_semaphore";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    memset(&error, 0, sizeof error);
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    return spyi_vk_leave(device, gpu, function, spyi_vk_add_semaphore(gpu, &gpu->signals, semaphore, value, &error), &error);
+}
+
+spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
+                                 const spy_tensor_desc *desc) {
+    static const char function[] = "spy_vk_create_tensor";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spy_tensor *tensor = NULL;
+    VkBufferDeviceAddressInfo info;
+    spyi_chunk chunk;
+    if (gpu == NULL) return NULL;
+    if (buffer == 0 || desc == NULL || desc->data != NULL) {
+        (void)spyi_fail(gpu->base.ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s", function,
+                        buffer == 0    ? "the buffer is NULL"
+                        : desc == NULL ? "desc is NULL"
+                                       : "desc->data must be NULL: the buffer has the contents");
+    } else {
+        memset(&chunk, 0, sizeof chunk);
+        SPYI_VK_ZERO(info);
+        info.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+        info.buffer = (VkBuffer)buffer;
+        chunk.handle = buffer;
+        chunk.address = gpu->vk.vkGetBufferDeviceAddress(gpu->device, &info);
+        chunk.size = (size_t)(offset_bytes + size_bytes);
+        tensor = spyi_import_tensor(device, function, &chunk, offset_bytes, size_bytes, desc);
+    }
+    spyi_leave(device);
+    return tensor;
+}
+
+spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes) {
+    static const char function[] = "spy_vk_get_tensor_buffer";
+    spyi_chunk chunk;
+    uint64_t offset = 0;
+    if (buffer != NULL) *buffer = 0;
+    if (offset_bytes != NULL) *offset_bytes = 0;
+    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    if (!spyi_tensor_location(tensor, function, &chunk, &offset)) {
+        spyi_leave(tensor);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (buffer != NULL) *buffer = chunk.handle;
+    if (offset_bytes != NULL) *offset_bytes = offset;
+    spyi_leave(tensor);
+    return SPY_OK;
+}
+
+// >>vk/backend.c --------------------------------------------------------------------------------------------
+
+// The Vulkan backend's table.
+
+static const struct spyi_backend spyi_vk_table = {
+    "vulkan",           spyi_vk_enumerate,      spyi_vk_create,     spyi_vk_destroy,      spyi_vk_allocate_chunk,
+    spyi_vk_free_chunk, spyi_vk_create_kernel,  spyi_vk_destroy_kernel, spyi_vk_dispatch, spyi_vk_copy,
+    spyi_vk_fill,       spyi_vk_upload,         spyi_vk_download,   spyi_vk_time_begin,   spyi_vk_time_end,
+    spyi_vk_time_elapsed, spyi_vk_open_submit,  spyi_vk_finished_submit, spyi_vk_submit,  spyi_vk_wait,
+};
+
+const spy_backend *spy_vk_backend(void) { return &spyi_vk_table; }
+
+// >>vk/volk_end.h -------------------------------------------------------------------------------------------
+
+// Takes back what volk_names.h and volk.h defined, so that a program's own volk.h may follow.
+// Generated by tools/amalgamate --names from Debian 12's copy; do not edit.
+
+#undef VOLK_H_
+#undef VOLK_HEADER_VERSION
+#undef VOLK_SOURCE
+#undef VolkDeviceTable
+#undef loadedDevice
+#undef loadedInstance
+#undef vkAcquireDrmDisplayEXT
+#undef vkAcquireFullScreenExclusiveModeEXT
+#undef vkAcquireNextImage2KHR
+#undef vkAcquireNextImageKHR
+#undef vkAcquirePerformanceConfigurationINTEL
+#undef vkAcquireProfilingLockKHR
+#undef vkAcquireWinrtDisplayNV
+#undef vkAcquireXlibDisplayEXT
+#undef vkAllocateCommandBuffers
+#undef vkAllocateDescriptorSets
+#undef vkAllocateMemory
+#undef vkBeginCommandBuffer
+#undef vkBindAccelerationStructureMemoryNV
+#undef vkBindBufferMemory
+#undef vkBindBufferMemory2
+#undef vkBindBufferMemory2KHR
+#undef vkBindImageMemory
+#undef vkBindImageMemory2
+#undef vkBindImageMemory2KHR
+#undef vkBindOpticalFlowSessionImageNV
+#undef vkBindVideoSessionMemoryKHR
+#undef vkBuildAccelerationStructuresKHR
+#undef vkBuildMicromapsEXT
+#undef vkCmdBeginConditionalRenderingEXT
+#undef vkCmdBeginDebugUtilsLabelEXT
+#undef vkCmdBeginQuery
+#undef vkCmdBeginQueryIndexedEXT
+#undef vkCmdBeginRenderPass
+#undef vkCmdBeginRenderPass2
+#undef vkCmdBeginRenderPass2KHR
+#undef vkCmdBeginRendering
+#undef vkCmdBeginRenderingKHR
+#undef vkCmdBeginTransformFeedbackEXT
+#undef vkCmdBeginVideoCodingKHR
+#undef vkCmdBindDescriptorBufferEmbeddedSamplersEXT
+#undef vkCmdBindDescriptorBuffersEXT
+#undef vkCmdBindDescriptorSets
+#undef vkCmdBindIndexBuffer
+#undef vkCmdBindInvocationMaskHUAWEI
+#undef vkCmdBindPipeline
+#undef vkCmdBindPipelineShaderGroupNV
+#undef vkCmdBindShadingRateImageNV
+#undef vkCmdBindTransformFeedbackBuffersEXT
+#undef vkCmdBindVertexBuffers
+#undef vkCmdBindVertexBuffers2
+#undef vkCmdBindVertexBuffers2EXT
+#undef vkCmdBlitImage
+#undef vkCmdBlitImage2
+#undef vkCmdBlitImage2KHR
+#undef vkCmdBuildAccelerationStructureNV
+#undef vkCmdBuildAccelerationStructuresIndirectKHR
+#undef vkCmdBuildAccelerationStructuresKHR
+#undef vkCmdBuildMicromapsEXT
+#undef vkCmdClearAttachments
+#undef vkCmdClearColorImage
+#undef vkCmdClearDepthStencilImage
+#undef vkCmdControlVideoCodingKHR
+#undef vkCmdCopyAccelerationStructureKHR
+#undef vkCmdCopyAccelerationStructureNV
+#undef vkCmdCopyAccelerationStructureToMemoryKHR
+#undef vkCmdCopyBuffer
+#undef vkCmdCopyBuffer2
+#undef vkCmdCopyBuffer2KHR
+#undef vkCmdCopyBufferToImage
+#undef vkCmdCopyBufferToImage2
+#undef vkCmdCopyBufferToImage2KHR
+#undef vkCmdCopyImage
+#undef vkCmdCopyImage2
+#undef vkCmdCopyImage2KHR
+#undef vkCmdCopyImageToBuffer
+#undef vkCmdCopyImageToBuffer2
+#undef vkCmdCopyImageToBuffer2KHR
+#undef vkCmdCopyMemoryIndirectNV
+#undef vkCmdCopyMemoryToAccelerationStructureKHR
+#undef vkCmdCopyMemoryToImageIndirectNV
+#undef vkCmdCopyMemoryToMicromapEXT
+#undef vkCmdCopyMicromapEXT
+#undef vkCmdCopyMicromapToMemoryEXT
+#undef vkCmdCopyQueryPoolResults
+#undef vkCmdCuLaunchKernelNVX
+#undef vkCmdDebugMarkerBeginEXT
+#undef vkCmdDebugMarkerEndEXT
+#undef vkCmdDebugMarkerInsertEXT
+#undef vkCmdDecodeVideoKHR
+#undef vkCmdDecompressMemoryIndirectCountNV
+#undef vkCmdDecompressMemoryNV
+#undef vkCmdDispatch
+#undef vkCmdDispatchBase
+#undef vkCmdDispatchBaseKHR
+#undef vkCmdDispatchIndirect
+#undef vkCmdDraw
+#undef vkCmdDrawClusterHUAWEI
+#undef vkCmdDrawClusterIndirectHUAWEI
+#undef vkCmdDrawIndexed
+#undef vkCmdDrawIndexedIndirect
+#undef vkCmdDrawIndexedIndirectCount
+#undef vkCmdDrawIndexedIndirectCountAMD
+#undef vkCmdDrawIndexedIndirectCountKHR
+#undef vkCmdDrawIndirect
+#undef vkCmdDrawIndirectByteCountEXT
+#undef vkCmdDrawIndirectCount
+#undef vkCmdDrawIndirectCountAMD
+#undef vkCmdDrawIndirectCountKHR
+#undef vkCmdDrawMeshTasksEXT
+#undef vkCmdDrawMeshTasksIndirectCountEXT
+#undef vkCmdDrawMeshTasksIndirectCountNV
+#undef vkCmdDrawMeshTasksIndirectEXT
+#undef vkCmdDrawMeshTasksIndirectNV
+#undef vkCmdDrawMeshTasksNV
+#undef vkCmdDrawMultiEXT
+#undef vkCmdDrawMultiIndexedEXT
+#undef vkCmdEncodeVideoKHR
+#undef vkCmdEndConditionalRenderingEXT
+#undef vkCmdEndDebugUtilsLabelEXT
+#undef vkCmdEndQuery
+#undef vkCmdEndQueryIndexedEXT
+#undef vkCmdEndRenderPass
+#undef vkCmdEndRenderPass2
+#undef vkCmdEndRenderPass2KHR
+#undef vkCmdEndRendering
+#undef vkCmdEndRenderingKHR
+#undef vkCmdEndTransformFeedbackEXT
+#undef vkCmdEndVideoCodingKHR
+#undef vkCmdExecuteCommands
+#undef vkCmdExecuteGeneratedCommandsNV
+#undef vkCmdFillBuffer
+#undef vkCmdInsertDebugUtilsLabelEXT
+#undef vkCmdNextSubpass
+#undef vkCmdNextSubpass2
+#undef vkCmdNextSubpass2KHR
+#undef vkCmdOpticalFlowExecuteNV
+#undef vkCmdPipelineBarrier
+#undef vkCmdPipelineBarrier2
+#undef vkCmdPipelineBarrier2KHR
+#undef vkCmdPreprocessGeneratedCommandsNV
+#undef vkCmdPushConstants
+#undef vkCmdPushDescriptorSetKHR
+#undef vkCmdPushDescriptorSetWithTemplateKHR
+#undef vkCmdResetEvent
+#undef vkCmdResetEvent2
+#undef vkCmdResetEvent2KHR
+#undef vkCmdResetQueryPool
+#undef vkCmdResolveImage
+#undef vkCmdResolveImage2
+#undef vkCmdResolveImage2KHR
+#undef vkCmdSetAlphaToCoverageEnableEXT
+#undef vkCmdSetAlphaToOneEnableEXT
+#undef vkCmdSetBlendConstants
+#undef vkCmdSetCheckpointNV
+#undef vkCmdSetCoarseSampleOrderNV
+#undef vkCmdSetColorBlendAdvancedEXT
+#undef vkCmdSetColorBlendEnableEXT
+#undef vkCmdSetColorBlendEquationEXT
+#undef vkCmdSetColorWriteEnableEXT
+#undef vkCmdSetColorWriteMaskEXT
+#undef vkCmdSetConservativeRasterizationModeEXT
+#undef vkCmdSetCoverageModulationModeNV
+#undef vkCmdSetCoverageModulationTableEnableNV
+#undef vkCmdSetCoverageModulationTableNV
+#undef vkCmdSetCoverageReductionModeNV
+#undef vkCmdSetCoverageToColorEnableNV
+#undef vkCmdSetCoverageToColorLocationNV
+#undef vkCmdSetCullMode
+#undef vkCmdSetCullModeEXT
+#undef vkCmdSetDepthBias
+#undef vkCmdSetDepthBiasEnable
+#undef vkCmdSetDepthBiasEnableEXT
+#undef vkCmdSetDepthBounds
+#undef vkCmdSetDepthBoundsTestEnable
+#undef vkCmdSetDepthBoundsTestEnableEXT
+#undef vkCmdSetDepthClampEnableEXT
+#undef vkCmdSetDepthClipEnableEXT
+#undef vkCmdSetDepthClipNegativeOneToOneEXT
+#undef vkCmdSetDepthCompareOp
+#undef vkCmdSetDepthCompareOpEXT
+#undef vkCmdSetDepthTestEnable
+#undef vkCmdSetDepthTestEnableEXT
+#undef vkCmdSetDepthWriteEnable
+#undef vkCmdSetDepthWriteEnableEXT
+#undef vkCmdSetDescriptorBufferOffsetsEXT
+#undef vkCmdSetDeviceMask
+#undef vkCmdSetDeviceMaskKHR
+#undef vkCmdSetDiscardRectangleEXT
+#undef vkCmdSetEvent
+#undef vkCmdSetEvent2
+#undef vkCmdSetEvent2KHR
+#undef vkCmdSetExclusiveScissorNV
+#undef vkCmdSetExtraPrimitiveOverestimationSizeEXT
+#undef vkCmdSetFragmentShadingRateEnumNV
+#undef vkCmdSetFragmentShadingRateKHR
+#undef vkCmdSetFrontFace
+#undef vkCmdSetFrontFaceEXT
+#undef vkCmdSetLineRasterizationModeEXT
+#undef vkCmdSetLineStippleEXT
+#undef vkCmdSetLineStippleEnableEXT
+#undef vkCmdSetLineWidth
+#undef vkCmdSetLogicOpEXT
+#undef vkCmdSetLogicOpEnableEXT
+#undef vkCmdSetPatchControlPointsEXT
+#undef vkCmdSetPerformanceMarkerINTEL
+#undef vkCmdSetPerformanceOverrideINTEL
+#undef vkCmdSetPerformanceStreamMarkerINTEL
+#undef vkCmdSetPolygonModeEXT
+#undef vkCmdSetPrimitiveRestartEnable
+#undef vkCmdSetPrimitiveRestartEnableEXT
+#undef vkCmdSetPrimitiveTopology
+#undef vkCmdSetPrimitiveTopologyEXT
+#undef vkCmdSetProvokingVertexModeEXT
+#undef vkCmdSetRasterizationSamplesEXT
+#undef vkCmdSetRasterizationStreamEXT
+#undef vkCmdSetRasterizerDiscardEnable
+#undef vkCmdSetRasterizerDiscardEnableEXT
+#undef vkCmdSetRayTracingPipelineStackSizeKHR
+#undef vkCmdSetRepresentativeFragmentTestEnableNV
+#undef vkCmdSetSampleLocationsEXT
+#undef vkCmdSetSampleLocationsEnableEXT
+#undef vkCmdSetSampleMaskEXT
+#undef vkCmdSetScissor
+#undef vkCmdSetScissorWithCount
+#undef vkCmdSetScissorWithCountEXT
+#undef vkCmdSetShadingRateImageEnableNV
+#undef vkCmdSetStencilCompareMask
+#undef vkCmdSetStencilOp
+#undef vkCmdSetStencilOpEXT
+#undef vkCmdSetStencilReference
+#undef vkCmdSetStencilTestEnable
+#undef vkCmdSetStencilTestEnableEXT
+#undef vkCmdSetStencilWriteMask
+#undef vkCmdSetTessellationDomainOriginEXT
+#undef vkCmdSetVertexInputEXT
+#undef vkCmdSetViewport
+#undef vkCmdSetViewportShadingRatePaletteNV
+#undef vkCmdSetViewportSwizzleNV
+#undef vkCmdSetViewportWScalingEnableNV
+#undef vkCmdSetViewportWScalingNV
+#undef vkCmdSetViewportWithCount
+#undef vkCmdSetViewportWithCountEXT
+#undef vkCmdSubpassShadingHUAWEI
+#undef vkCmdTraceRaysIndirect2KHR
+#undef vkCmdTraceRaysIndirectKHR
+#undef vkCmdTraceRaysKHR
+#undef vkCmdTraceRaysNV
+#undef vkCmdUpdateBuffer
+#undef vkCmdWaitEvents
+#undef vkCmdWaitEvents2
+#undef vkCmdWaitEvents2KHR
+#undef vkCmdWriteAccelerationStructuresPropertiesKHR
+#undef vkCmdWriteAccelerationStructuresPropertiesNV
+#undef vkCmdWriteBufferMarker2AMD
+#undef vkCmdWriteBufferMarkerAMD
+#undef vkCmdWriteMicromapsPropertiesEXT
+#undef vkCmdWriteTimestamp
+#undef vkCmdWriteTimestamp2
+#undef vkCmdWriteTimestamp2KHR
+#undef vkCompileDeferredNV
+#undef vkCopyAccelerationStructureKHR
+#undef vkCopyAccelerationStructureToMemoryKHR
+#undef vkCopyMemoryToAccelerationStructureKHR
+#undef vkCopyMemoryToMicromapEXT
+#undef vkCopyMicromapEXT
+#undef vkCopyMicromapToMemoryEXT
+#undef vkCreateAccelerationStructureKHR
+#undef vkCreateAccelerationStructureNV
+#undef vkCreateAndroidSurfaceKHR
+#undef vkCreateBuffer
+#undef vkCreateBufferCollectionFUCHSIA
+#undef vkCreateBufferView
+#undef vkCreateCommandPool
+#undef vkCreateComputePipelines
+#undef vkCreateCuFunctionNVX
+#undef vkCreateCuModuleNVX
+#undef vkCreateDebugReportCallbackEXT
+#undef vkCreateDebugUtilsMessengerEXT
+#undef vkCreateDeferredOperationKHR
+#undef vkCreateDescriptorPool
+#undef vkCreateDescriptorSetLayout
+#undef vkCreateDescriptorUpdateTemplate
+#undef vkCreateDescriptorUpdateTemplateKHR
+#undef vkCreateDevice
+#undef vkCreateDirectFBSurfaceEXT
+#undef vkCreateDisplayModeKHR
+#undef vkCreateDisplayPlaneSurfaceKHR
+#undef vkCreateEvent
+#undef vkCreateFence
+#undef vkCreateFramebuffer
+#undef vkCreateGraphicsPipelines
+#undef vkCreateHeadlessSurfaceEXT
+#undef vkCreateIOSSurfaceMVK
+#undef vkCreateImage
+#undef vkCreateImagePipeSurfaceFUCHSIA
+#undef vkCreateImageView
+#undef vkCreateIndirectCommandsLayoutNV
+#undef vkCreateInstance
+#undef vkCreateMacOSSurfaceMVK
+#undef vkCreateMetalSurfaceEXT
+#undef vkCreateMicromapEXT
+#undef vkCreateOpticalFlowSessionNV
+#undef vkCreatePipelineCache
+#undef vkCreatePipelineLayout
+#undef vkCreatePrivateDataSlot
+#undef vkCreatePrivateDataSlotEXT
+#undef vkCreateQueryPool
+#undef vkCreateRayTracingPipelinesKHR
+#undef vkCreateRayTracingPipelinesNV
+#undef vkCreateRenderPass
+#undef vkCreateRenderPass2
+#undef vkCreateRenderPass2KHR
+#undef vkCreateSampler
+#undef vkCreateSamplerYcbcrConversion
+#undef vkCreateSamplerYcbcrConversionKHR
+#undef vkCreateScreenSurfaceQNX
+#undef vkCreateSemaphore
+#undef vkCreateShaderModule
+#undef vkCreateSharedSwapchainsKHR
+#undef vkCreateStreamDescriptorSurfaceGGP
+#undef vkCreateSwapchainKHR
+#undef vkCreateValidationCacheEXT
+#undef vkCreateViSurfaceNN
+#undef vkCreateVideoSessionKHR
+#undef vkCreateVideoSessionParametersKHR
+#undef vkCreateWaylandSurfaceKHR
+#undef vkCreateWin32SurfaceKHR
+#undef vkCreateXcbSurfaceKHR
+#undef vkCreateXlibSurfaceKHR
+#undef vkDebugMarkerSetObjectNameEXT
+#undef vkDebugMarkerSetObjectTagEXT
+#undef vkDebugReportMessageEXT
+#undef vkDeferredOperationJoinKHR
+#undef vkDestroyAccelerationStructureKHR
+#undef vkDestroyAccelerationStructureNV
+#undef vkDestroyBuffer
+#undef vkDestroyBufferCollectionFUCHSIA
+#undef vkDestroyBufferView
+#undef vkDestroyCommandPool
+#undef vkDestroyCuFunctionNVX
+#undef vkDestroyCuModuleNVX
+#undef vkDestroyDebugReportCallbackEXT
+#undef vkDestroyDebugUtilsMessengerEXT
+#undef vkDestroyDeferredOperationKHR
+#undef vkDestroyDescriptorPool
+#undef vkDestroyDescriptorSetLayout
+#undef vkDestroyDescriptorUpdateTemplate
+#undef vkDestroyDescriptorUpdateTemplateKHR
+#undef vkDestroyDevice
+#undef vkDestroyEvent
+#undef vkDestroyFence
+#undef vkDestroyFramebuffer
+#undef vkDestroyImage
+#undef vkDestroyImageView
+#undef vkDestroyIndirectCommandsLayoutNV
+#undef vkDestroyInstance
+#undef vkDestroyMicromapEXT
+#undef vkDestroyOpticalFlowSessionNV
+#undef vkDestroyPipeline
+#undef vkDestroyPipelineCache
+#undef vkDestroyPipelineLayout
+#undef vkDestroyPrivateDataSlot
+#undef vkDestroyPrivateDataSlotEXT
+#undef vkDestroyQueryPool
+#undef vkDestroyRenderPass
+#undef vkDestroySampler
+#undef vkDestroySamplerYcbcrConversion
+#undef vkDestroySamplerYcbcrConversionKHR
+#undef vkDestroySemaphore
+#undef vkDestroyShaderModule
+#undef vkDestroySurfaceKHR
+#undef vkDestroySwapchainKHR
+#undef vkDestroyValidationCacheEXT
+#undef vkDestroyVideoSessionKHR
+#undef vkDestroyVideoSessionParametersKHR
+#undef vkDeviceWaitIdle
+#undef vkDisplayPowerControlEXT
+#undef vkEndCommandBuffer
+#undef vkEnumerateDeviceExtensionProperties
+#undef vkEnumerateDeviceLayerProperties
+#undef vkEnumerateInstanceExtensionProperties
+#undef vkEnumerateInstanceLayerProperties
+#undef vkEnumerateInstanceVersion
+#undef vkEnumeratePhysicalDeviceGroups
+#undef vkEnumeratePhysicalDeviceGroupsKHR
+#undef vkEnumeratePhysicalDeviceQueueFamilyPerformanceQueryCountersKHR
+#undef vkEnumeratePhysicalDevices
+#undef vkExportMetalObjectsEXT
+#undef vkFlushMappedMemoryRanges
+#undef vkFreeCommandBuffers
+#undef vkFreeDescriptorSets
+#undef vkFreeMemory
+#undef vkGetAccelerationStructureBuildSizesKHR
+#undef vkGetAccelerationStructureDeviceAddressKHR
+#undef vkGetAccelerationStructureHandleNV
+#undef vkGetAccelerationStructureMemoryRequirementsNV
+#undef vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT
+#undef vkGetAndroidHardwareBufferPropertiesANDROID
+#undef vkGetBufferCollectionPropertiesFUCHSIA
+#undef vkGetBufferDeviceAddress
+#undef vkGetBufferDeviceAddressEXT
+#undef vkGetBufferDeviceAddressKHR
+#undef vkGetBufferMemoryRequirements
+#undef vkGetBufferMemoryRequirements2
+#undef vkGetBufferMemoryRequirements2KHR
+#undef vkGetBufferOpaqueCaptureAddress
+#undef vkGetBufferOpaqueCaptureAddressKHR
+#undef vkGetBufferOpaqueCaptureDescriptorDataEXT
+#undef vkGetCalibratedTimestampsEXT
+#undef vkGetDeferredOperationMaxConcurrencyKHR
+#undef vkGetDeferredOperationResultKHR
+#undef vkGetDescriptorEXT
+#undef vkGetDescriptorSetHostMappingVALVE
+#undef vkGetDescriptorSetLayoutBindingOffsetEXT
+#undef vkGetDescriptorSetLayoutHostMappingInfoVALVE
+#undef vkGetDescriptorSetLayoutSizeEXT
+#undef vkGetDescriptorSetLayoutSupport
+#undef vkGetDescriptorSetLayoutSupportKHR
+#undef vkGetDeviceAccelerationStructureCompatibilityKHR
+#undef vkGetDeviceBufferMemoryRequirements
+#undef vkGetDeviceBufferMemoryRequirementsKHR
+#undef vkGetDeviceFaultInfoEXT
+#undef vkGetDeviceGroupPeerMemoryFeatures
+#undef vkGetDeviceGroupPeerMemoryFeaturesKHR
+#undef vkGetDeviceGroupPresentCapabilitiesKHR
+#undef vkGetDeviceGroupSurfacePresentModes2EXT
+#undef vkGetDeviceGroupSurfacePresentModesKHR
+#undef vkGetDeviceImageMemoryRequirements
+#undef vkGetDeviceImageMemoryRequirementsKHR
+#undef vkGetDeviceImageSparseMemoryRequirements
+#undef vkGetDeviceImageSparseMemoryRequirementsKHR
+#undef vkGetDeviceMemoryCommitment
+#undef vkGetDeviceMemoryOpaqueCaptureAddress
+#undef vkGetDeviceMemoryOpaqueCaptureAddressKHR
+#undef vkGetDeviceMicromapCompatibilityEXT
+#undef vkGetDeviceProcAddr
+#undef vkGetDeviceProcAddrStub
+#undef vkGetDeviceQueue
+#undef vkGetDeviceQueue2
+#undef vkGetDeviceSubpassShadingMaxWorkgroupSizeHUAWEI
+#undef vkGetDisplayModeProperties2KHR
+#undef vkGetDisplayModePropertiesKHR
+#undef vkGetDisplayPlaneCapabilities2KHR
+#undef vkGetDisplayPlaneCapabilitiesKHR
+#undef vkGetDisplayPlaneSupportedDisplaysKHR
+#undef vkGetDrmDisplayEXT
+#undef vkGetDynamicRenderingTilePropertiesQCOM
+#undef vkGetEventStatus
+#undef vkGetFenceFdKHR
+#undef vkGetFenceStatus
+#undef vkGetFenceWin32HandleKHR
+#undef vkGetFramebufferTilePropertiesQCOM
+#undef vkGetGeneratedCommandsMemoryRequirementsNV
+#undef vkGetImageDrmFormatModifierPropertiesEXT
+#undef vkGetImageMemoryRequirements
+#undef vkGetImageMemoryRequirements2
+#undef vkGetImageMemoryRequirements2KHR
+#undef vkGetImageOpaqueCaptureDescriptorDataEXT
+#undef vkGetImageSparseMemoryRequirements
+#undef vkGetImageSparseMemoryRequirements2
+#undef vkGetImageSparseMemoryRequirements2KHR
+#undef vkGetImageSubresourceLayout
+#undef vkGetImageSubresourceLayout2EXT
+#undef vkGetImageViewAddressNVX
+#undef vkGetImageViewHandleNVX
+#undef vkGetImageViewOpaqueCaptureDescriptorDataEXT
+#undef vkGetInstanceProcAddr
+#undef vkGetInstanceProcAddrStub
+#undef vkGetMemoryAndroidHardwareBufferANDROID
+#undef vkGetMemoryFdKHR
+#undef vkGetMemoryFdPropertiesKHR
+#undef vkGetMemoryHostPointerPropertiesEXT
+#undef vkGetMemoryRemoteAddressNV
+#undef vkGetMemoryWin32HandleKHR
+#undef vkGetMemoryWin32HandleNV
+#undef vkGetMemoryWin32HandlePropertiesKHR
+#undef vkGetMemoryZirconHandleFUCHSIA
+#undef vkGetMemoryZirconHandlePropertiesFUCHSIA
+#undef vkGetMicromapBuildSizesEXT
+#undef vkGetPastPresentationTimingGOOGLE
+#undef vkGetPerformanceParameterINTEL
+#undef vkGetPhysicalDeviceCalibrateableTimeDomainsEXT
+#undef vkGetPhysicalDeviceCooperativeMatrixPropertiesNV
+#undef vkGetPhysicalDeviceDirectFBPresentationSupportEXT
+#undef vkGetPhysicalDeviceDisplayPlaneProperties2KHR
+#undef vkGetPhysicalDeviceDisplayPlanePropertiesKHR
+#undef vkGetPhysicalDeviceDisplayProperties2KHR
+#undef vkGetPhysicalDeviceDisplayPropertiesKHR
+#undef vkGetPhysicalDeviceExternalBufferProperties
+#undef vkGetPhysicalDeviceExternalBufferPropertiesKHR
+#undef vkGetPhysicalDeviceExternalFenceProperties
+#undef vkGetPhysicalDeviceExternalFencePropertiesKHR
+#undef vkGetPhysicalDeviceExternalImageFormatPropertiesNV
+#undef vkGetPhysicalDeviceExternalSemaphoreProperties
+#undef vkGetPhysicalDeviceExternalSemaphorePropertiesKHR
+#undef vkGetPhysicalDeviceFeatures
+#undef vkGetPhysicalDeviceFeatures2
+#undef vkGetPhysicalDeviceFeatures2KHR
+#undef vkGetPhysicalDeviceFormatProperties
+#undef vkGetPhysicalDeviceFormatProperties2
+#undef vkGetPhysicalDeviceFormatProperties2KHR
+#undef vkGetPhysicalDeviceFragmentShadingRatesKHR
+#undef vkGetPhysicalDeviceImageFormatProperties
+#undef vkGetPhysicalDeviceImageFormatProperties2
+#undef vkGetPhysicalDeviceImageFormatProperties2KHR
+#undef vkGetPhysicalDeviceMemoryProperties
+#undef vkGetPhysicalDeviceMemoryProperties2
+#undef vkGetPhysicalDeviceMemoryProperties2KHR
+#undef vkGetPhysicalDeviceMultisamplePropertiesEXT
+#undef vkGetPhysicalDeviceOpticalFlowImageFormatsNV
+#undef vkGetPhysicalDevicePresentRectanglesKHR
+#undef vkGetPhysicalDeviceProperties
+#undef vkGetPhysicalDeviceProperties2
+#undef vkGetPhysicalDeviceProperties2KHR
+#undef vkGetPhysicalDeviceQueueFamilyPerformanceQueryPassesKHR
+#undef vkGetPhysicalDeviceQueueFamilyProperties
+#undef vkGetPhysicalDeviceQueueFamilyProperties2
+#undef vkGetPhysicalDeviceQueueFamilyProperties2KHR
+#undef vkGetPhysicalDeviceScreenPresentationSupportQNX
+#undef vkGetPhysicalDeviceSparseImageFormatProperties
+#undef vkGetPhysicalDeviceSparseImageFormatProperties2
+#undef vkGetPhysicalDeviceSparseImageFormatProperties2KHR
+#undef vkGetPhysicalDeviceSupportedFramebufferMixedSamplesCombinationsNV
+#undef vkGetPhysicalDeviceSurfaceCapabilities2EXT
+#undef vkGetPhysicalDeviceSurfaceCapabilities2KHR
+#undef vkGetPhysicalDeviceSurfaceCapabilitiesKHR
+#undef vkGetPhysicalDeviceSurfaceFormats2KHR
+#undef vkGetPhysicalDeviceSurfaceFormatsKHR
+#undef vkGetPhysicalDeviceSurfacePresentModes2EXT
+#undef vkGetPhysicalDeviceSurfacePresentModesKHR
+#undef vkGetPhysicalDeviceSurfaceSupportKHR
+#undef vkGetPhysicalDeviceToolProperties
+#undef vkGetPhysicalDeviceToolPropertiesEXT
+#undef vkGetPhysicalDeviceVideoCapabilitiesKHR
+#undef vkGetPhysicalDeviceVideoFormatPropertiesKHR
+#undef vkGetPhysicalDeviceWaylandPresentationSupportKHR
+#undef vkGetPhysicalDeviceWin32PresentationSupportKHR
+#undef vkGetPhysicalDeviceXcbPresentationSupportKHR
+#undef vkGetPhysicalDeviceXlibPresentationSupportKHR
+#undef vkGetPipelineCacheData
+#undef vkGetPipelineExecutableInternalRepresentationsKHR
+#undef vkGetPipelineExecutablePropertiesKHR
+#undef vkGetPipelineExecutableStatisticsKHR
+#undef vkGetPipelinePropertiesEXT
+#undef vkGetPrivateData
+#undef vkGetPrivateDataEXT
+#undef vkGetQueryPoolResults
+#undef vkGetQueueCheckpointData2NV
+#undef vkGetQueueCheckpointDataNV
+#undef vkGetRandROutputDisplayEXT
+#undef vkGetRayTracingCaptureReplayShaderGroupHandlesKHR
+#undef vkGetRayTracingShaderGroupHandlesKHR
+#undef vkGetRayTracingShaderGroupHandlesNV
+#undef vkGetRayTracingShaderGroupStackSizeKHR
+#undef vkGetRefreshCycleDurationGOOGLE
+#undef vkGetRenderAreaGranularity
+#undef vkGetSamplerOpaqueCaptureDescriptorDataEXT
+#undef vkGetSemaphoreCounterValue
+#undef vkGetSemaphoreCounterValueKHR
+#undef vkGetSemaphoreFdKHR
+#undef vkGetSemaphoreWin32HandleKHR
+#undef vkGetSemaphoreZirconHandleFUCHSIA
+#undef vkGetShaderInfoAMD
+#undef vkGetShaderModuleCreateInfoIdentifierEXT
+#undef vkGetShaderModuleIdentifierEXT
+#undef vkGetSwapchainCounterEXT
+#undef vkGetSwapchainImagesKHR
+#undef vkGetSwapchainStatusKHR
+#undef vkGetValidationCacheDataEXT
+#undef vkGetVideoSessionMemoryRequirementsKHR
+#undef vkGetWinrtDisplayNV
+#undef vkImportFenceFdKHR
+#undef vkImportFenceWin32HandleKHR
+#undef vkImportSemaphoreFdKHR
+#undef vkImportSemaphoreWin32HandleKHR
+#undef vkImportSemaphoreZirconHandleFUCHSIA
+#undef vkInitializePerformanceApiINTEL
+#undef vkInvalidateMappedMemoryRanges
+#undef vkMapMemory
+#undef vkMergePipelineCaches
+#undef vkMergeValidationCachesEXT
+#undef vkQueueBeginDebugUtilsLabelEXT
+#undef vkQueueBindSparse
+#undef vkQueueEndDebugUtilsLabelEXT
+#undef vkQueueInsertDebugUtilsLabelEXT
+#undef vkQueuePresentKHR
+#undef vkQueueSetPerformanceConfigurationINTEL
+#undef vkQueueSubmit
+#undef vkQueueSubmit2
+#undef vkQueueSubmit2KHR
+#undef vkQueueWaitIdle
+#undef vkRegisterDeviceEventEXT
+#undef vkRegisterDisplayEventEXT
+#undef vkReleaseDisplayEXT
+#undef vkReleaseFullScreenExclusiveModeEXT
+#undef vkReleasePerformanceConfigurationINTEL
+#undef vkReleaseProfilingLockKHR
+#undef vkReleaseSwapchainImagesEXT
+#undef vkResetCommandBuffer
+#undef vkResetCommandPool
+#undef vkResetDescriptorPool
+#undef vkResetEvent
+#undef vkResetFences
+#undef vkResetQueryPool
+#undef vkResetQueryPoolEXT
+#undef vkSetBufferCollectionBufferConstraintsFUCHSIA
+#undef vkSetBufferCollectionImageConstraintsFUCHSIA
+#undef vkSetDebugUtilsObjectNameEXT
+#undef vkSetDebugUtilsObjectTagEXT
+#undef vkSetDeviceMemoryPriorityEXT
+#undef vkSetEvent
+#undef vkSetHdrMetadataEXT
+#undef vkSetLocalDimmingAMD
+#undef vkSetPrivateData
+#undef vkSetPrivateDataEXT
+#undef vkSignalSemaphore
+#undef vkSignalSemaphoreKHR
+#undef vkSubmitDebugUtilsMessageEXT
+#undef vkTrimCommandPool
+#undef vkTrimCommandPoolKHR
+#undef vkUninitializePerformanceApiINTEL
+#undef vkUnmapMemory
+#undef vkUpdateDescriptorSetWithTemplate
+#undef vkUpdateDescriptorSetWithTemplateKHR
+#undef vkUpdateDescriptorSets
+#undef vkUpdateVideoSessionParametersKHR
+#undef vkWaitForFences
+#undef vkWaitForPresentKHR
+#undef vkWaitSemaphores
+#undef vkWaitSemaphoresKHR
+#undef vkWriteAccelerationStructuresPropertiesKHR
+#undef vkWriteMicromapsPropertiesEXT
+#undef volkGenLoadDevice
+#undef volkGenLoadDeviceTable
+#undef volkGenLoadInstance
+#undef volkGenLoadLoader
+#undef volkGetInstanceVersion
+#undef volkGetLoadedDevice
+#undef volkGetLoadedInstance
+#undef volkInitialize
+#undef volkInitializeCustom
+#undef volkLoadDevice
+#undef volkLoadDeviceTable
+#undef volkLoadInstance
+#undef volkLoadInstanceOnly
+
+#endif // SLANGPY_VK_IMPLEMENTED
+
+/*
+MIT License
+
+Copyright (c) 2026 the slangpy.h authors
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+*/

@@ -1,0 +1,163 @@
+// Basic public types: status codes, errors, logging, progress, memory, element types, shapes.
+#ifndef SPY_API_BASE_H
+#define SPY_API_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The library's version as one number: major * 10000 + minor * 100 + patch.
+#define SPY_VERSION 100
+
+// >>status
+
+// Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
+#define SPY_STATUS_LIST(X)                                                                                    \
+    X(SPY_OK, 0, "no error")                                                                                  \
+    X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                               \
+    X(SPY_ERROR_NOT_FOUND, -2, "a name, file or object was not found")                                        \
+    X(SPY_ERROR_TYPE_MISMATCH, -3, "a type does not fit")                                                     \
+    X(SPY_ERROR_SHAPE_MISMATCH, -4, "shapes do not fit")                                                      \
+    X(SPY_ERROR_OUT_OF_RANGE, -5, "a value does not fit its type, or an index its range")                     \
+    X(SPY_ERROR_AMBIGUOUS, -6, "more than one overload or mapping fits")                                      \
+    X(SPY_ERROR_COMPILE, -7, "Slang code does not compile")                                                   \
+    X(SPY_ERROR_NO_COMPILER, -8, "the Slang compiler library is missing or unusable")                         \
+    X(SPY_ERROR_NO_DEVICE, -9, "no suitable GPU device")                                                      \
+    X(SPY_ERROR_DEVICE_LOST, -10, "the GPU device is lost")                                                   \
+    X(SPY_ERROR_OUT_OF_MEMORY, -11, "out of host memory")                                                     \
+    X(SPY_ERROR_OUT_OF_DEVICE_MEMORY, -12, "out of device memory")                                            \
+    X(SPY_ERROR_BUSY, -13, "another thread is using the device")                                              \
+    X(SPY_ERROR_UNSUPPORTED, -14, "the backend or device cannot do this")                                     \
+    X(SPY_ERROR_RELEASED, -15, "the object has been released")                                                \
+    X(SPY_ERROR_IO, -16, "a file cannot be read or written")                                                  \
+    X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                                \
+    X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")
+
+typedef enum spy_status {
+#define SPYI_STATUS_ENUM(name, value, text) name = value,
+    SPY_STATUS_LIST(SPYI_STATUS_ENUM)
+#undef SPYI_STATUS_ENUM
+    SPY_STATUS_FORCE_INT = 0x7fffffff
+} spy_status;
+
+// The text of a status, e.g. "shapes do not fit". Threads: any.
+const char *spy_status_text(spy_status status);
+
+// An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
+// spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
+typedef struct spy_error {
+    spy_status code;
+    const char *message;
+} spy_error;
+
+// >>log
+
+typedef enum spy_log_level {
+    SPY_LOG_DEFAULT = 0, // as SPY_LOG_WARNING when used as a threshold
+    SPY_LOG_ERROR,
+    SPY_LOG_WARNING,
+    SPY_LOG_INFO,
+    SPY_LOG_DEBUG
+} spy_log_level;
+
+// Called for each message at or above the threshold. `message` is one text without a final newline, valid
+// during the call. Threads: from the thread that causes it, and from compile threads of spy_prepare().
+typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
+
+typedef struct spy_log {
+    spy_log_func func;   // NULL: silent
+    void *user_data;     // handed to func
+    spy_log_level level; // least severe level to report; default: warnings and errors
+} spy_log;
+
+// A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
+void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
+
+// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME",
+// "upload". Threads: as spy_log_func.
+typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
+
+typedef struct spy_progress {
+    spy_progress_func func; // NULL: none
+    void *user_data;
+} spy_progress;
+
+// >>memory
+
+// Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
+// two, at most 64. `size_bytes` in reallocate and free is what was asked for before.
+typedef struct spy_allocator {
+    void *(*allocate)(size_t size_bytes, size_t alignment, void *user_data);
+    void *(*reallocate)(void *memory, size_t old_size_bytes, size_t new_size_bytes, size_t alignment, void *user_data);
+    void (*free)(void *memory, size_t size_bytes, void *user_data);
+    void *user_data;
+} spy_allocator;
+
+// >>elements and shapes
+
+// A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
+typedef enum spy_dtype {
+    SPY_DTYPE_DEFAULT = 0, // float32
+    SPY_BOOL,
+    SPY_INT8,
+    SPY_UINT8,
+    SPY_INT16,
+    SPY_UINT16,
+    SPY_INT32,
+    SPY_UINT32,
+    SPY_INT64,
+    SPY_UINT64,
+    SPY_FLOAT16,
+    SPY_FLOAT32,
+    SPY_FLOAT64,
+    SPY_DTYPE_COUNT
+} spy_dtype;
+
+// Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
+size_t spy_dtype_size_bytes(spy_dtype dtype);
+// Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
+const char *spy_dtype_name(spy_dtype dtype);
+
+#define SPY_MAX_RANK 8
+
+// A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for
+// strides, which are counted in elements.
+typedef struct spy_shape {
+    uint32_t rank;
+    int64_t dims[SPY_MAX_RANK];
+} spy_shape;
+
+// A list of dimensions for spy_map(): argument dimension i goes to kernel dimension dims[i].
+typedef struct spy_dims {
+    uint32_t count;
+    int32_t dims[SPY_MAX_RANK];
+} spy_dims;
+
+#ifdef __cplusplus
+} // extern "C"
+
+template <class... T> inline spy_shape spyi_make_shape(T... dims) {
+    static_assert(sizeof...(T) <= SPY_MAX_RANK, "a shape has at most SPY_MAX_RANK dimensions");
+    spy_shape s = { uint32_t(sizeof...(T)), { int64_t(dims)... } };
+    return s;
+}
+template <class... T> inline spy_dims spyi_make_dims(T... dims) {
+    static_assert(sizeof...(T) <= SPY_MAX_RANK, "a mapping has at most SPY_MAX_RANK dimensions");
+    spy_dims s = { uint32_t(sizeof...(T)), { int32_t(dims)... } };
+    return s;
+}
+#define SPY_SHAPE(...) spyi_make_shape(__VA_ARGS__)
+#define SPY_DIMS(...) spyi_make_dims(__VA_ARGS__)
+#else
+// SPY_SHAPE(480, 640): a spy_shape value of rank 2. SPY_DIMS(1, 0): a spy_dims value.
+#define SPY_SHAPE(...)                                                                                        \
+    ((spy_shape){ (uint32_t)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), { __VA_ARGS__ } })
+#define SPY_DIMS(...)                                                                                         \
+    ((spy_dims){ (uint32_t)(sizeof((int32_t[]){ __VA_ARGS__ }) / sizeof(int32_t)), { __VA_ARGS__ } })
+#endif
+
+#endif // SPY_API_BASE_H

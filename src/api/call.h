@@ -1,0 +1,183 @@
+// Calls: arguments by name or position, results, and the kernel that a call becomes.
+#ifndef SPY_API_CALL_H
+#define SPY_API_CALL_H
+
+#include "api/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// >>arguments
+
+typedef struct spy_arg spy_arg;
+
+// A list of arguments; see SPY_ARGS.
+typedef struct spy_args {
+    const spy_arg *items;
+    size_t count;
+} spy_args;
+
+// What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
+typedef enum spy_arg_kind {
+    SPY_ARG_NONE = 0,
+    SPY_ARG_BOOL,    // value.u
+    SPY_ARG_INT,     // value.i
+    SPY_ARG_UINT,    // value.u
+    SPY_ARG_FLOAT,   // value.f
+    SPY_ARG_TENSOR,  // value.tensor
+    SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
+    SPY_ARG_DATA,    // host bytes of one value in C's layout
+    SPY_ARG_STRUCT,  // named fields
+    SPY_ARG_NEW      // a new tensor is made for an output
+} spy_arg_kind;
+
+// Which way data goes between the host memory of the argument and the call.
+typedef enum spy_direction {
+    SPY_DIRECTION_DEFAULT = 0, // in
+    SPY_DIRECTION_OUT,
+    SPY_DIRECTION_INOUT
+} spy_direction;
+
+// One argument. Plain data that lives only during the call.
+struct spy_arg {
+    const char *name;          // parameter's or field's name; NULL: by position
+    spy_arg_kind kind;
+    spy_direction direction;
+    spy_dtype dtype;           // of scalars and host arrays
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
+    int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
+    const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+        spy_tensor *tensor;
+        spy_tensor **new_tensor;
+        const void *data;
+        void *out;
+        const spy_arg *fields;
+    } value;
+    size_t count;              // bytes of data, number of fields, or rank of a host array
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes
+};
+
+#ifdef __cplusplus
+} // extern "C"
+template <size_t N> struct spyi_arg_list {
+    spy_arg items[N];
+    operator spy_args() const {
+        spy_args a = { items, N };
+        return a;
+    }
+};
+template <class... T> inline spyi_arg_list<sizeof...(T)> spyi_make_args(const T &...args) {
+    spyi_arg_list<sizeof...(T)> list = { { args... } };
+    return list;
+}
+inline spy_args spyi_no_args() {
+    spy_args a = { nullptr, 0 };
+    return a;
+}
+#define SPY_ARGS(...) spyi_make_args(__VA_ARGS__)
+#define SPY_NO_ARGS spyi_no_args()
+extern "C" {
+#else
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a spy_args that lives until the end of its block.
+#define SPY_ARGS(...)                                                                                         \
+    ((spy_args){ (const spy_arg[]){ __VA_ARGS__ }, sizeof((spy_arg[]){ __VA_ARGS__ }) / sizeof(spy_arg) })
+#define SPY_NO_ARGS ((spy_args){ NULL, 0 })
+#endif
+
+// Scalars. A number takes the parameter's type: one that does not fit (300 for uint8_t, 2.5 for int) is an error.
+spy_arg spy_arg_bool(const char *name, bool value);
+spy_arg spy_arg_i32(const char *name, int32_t value);
+spy_arg spy_arg_u32(const char *name, uint32_t value);
+spy_arg spy_arg_i64(const char *name, int64_t value);
+spy_arg spy_arg_u64(const char *name, uint64_t value);
+spy_arg spy_arg_f32(const char *name, float value);
+spy_arg spy_arg_f64(const char *name, double value);
+
+// Device arrays. Dimensions beyond those that the parameter's type takes are run over by the kernel.
+spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
+
+// A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
+// over. It is read during the call. float64 data for a float parameter is converted.
+spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data);
+// A short vector: spy_arg_f32n("v", 3, (float[]){ 1, 2, 3 }) for a float3 or float[3].
+spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values);
+spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
+
+// A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
+spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
+// A struct given field by field; each field is any argument, tensors and further structs included. All fields must
+// be given. The list must stay alive until the call.
+spy_arg spy_arg_struct(const char *name, spy_args fields);
+
+// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result.
+spy_arg spy_out_bool(const char *name, bool *value);
+spy_arg spy_out_i32(const char *name, int32_t *value);
+spy_arg spy_out_u32(const char *name, uint32_t *value);
+spy_arg spy_out_i64(const char *name, int64_t *value);
+spy_arg spy_out_u64(const char *name, uint64_t *value);
+spy_arg spy_out_f32(const char *name, float *value);
+spy_arg spy_out_f64(const char *name, double *value);
+spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
+// A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
+spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
+
+// Values that go in and come back, for inout parameters. The call waits.
+spy_arg spy_inout_i32(const char *name, int32_t *value);
+spy_arg spy_inout_u32(const char *name, uint32_t *value);
+spy_arg spy_inout_f32(const char *name, float *value);
+spy_arg spy_inout_f64(const char *name, double *value);
+spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
+
+// Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
+// dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
+spy_arg spy_map(spy_arg arg, spy_dims dims);
+// Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
+// A struct given by fields is looked up by this name.
+spy_arg spy_cast(spy_arg arg, const char *type);
+
+// >>calling
+
+// Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
+// of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
+// Errors found before the launch leave every output as it was.
+// Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
+spy_status spy_call(spy_function *function, spy_args args);
+
+// As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
+spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
+
+// What a call would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's variant
+// and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
+// When the call cannot be made, the text is the error's. Nothing runs.
+size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
+
+// >>prepared calls
+
+typedef struct spy_prepared spy_prepared;
+
+typedef struct spy_prepare_desc {
+    bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
+} spy_prepare_desc;
+
+// Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
+// not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
+spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
+// SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
+spy_status spy_prepared_ready(spy_prepared *prepared);
+// Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
+// Waits for an unfinished compilation.
+spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+void spy_release_prepared(spy_prepared *prepared);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SPY_API_CALL_H

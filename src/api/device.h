@@ -1,0 +1,124 @@
+// Devices: a GPU with its memory pool, its compiler sessions and its cache of compiled calls.
+#ifndef SPY_API_DEVICE_H
+#define SPY_API_DEVICE_H
+
+#include "api/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_device spy_device;
+typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
+
+typedef enum spy_adapter_type {
+    SPY_ADAPTER_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
+    SPY_ADAPTER_DISCRETE,
+    SPY_ADAPTER_INTEGRATED,
+    SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
+} spy_adapter_type;
+
+typedef struct spy_device_desc {
+    const spy_backend *backend;         // required: which API drives the GPU
+    const void *backend_desc;           // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
+    uint32_t adapter;                   // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
+    const char *adapter_name;           // part of the adapter's name, case ignored; NULL: any
+    spy_adapter_type adapter_type;      // only this type; default: the best there is
+    spy_log log;                        // sees every error and warning, also of a failed creation
+    spy_progress progress;              // called around slow steps
+    spy_allocator allocator;            // default: malloc
+    const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const *include_paths;   // searched by `import` and #include after the module's own folder
+    size_t include_path_count;
+    const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
+    uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
+    bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
+    const char *label;                  // name in debug tools and messages
+} spy_device_desc;
+
+// Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
+// Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
+spy_device *spy_create_device(const spy_device_desc *desc);
+
+// Release the device and everything that was made from it; waits for its work. NULL is ignored.
+// Threads: one, while no other thread uses the device or its objects.
+void spy_release_device(spy_device *device);
+
+// The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
+// released objects, failed device creations and SPY_ERROR_BUSY. Threads: any.
+spy_error spy_take_error(spy_device *device);
+
+// A point in the device's order of work. 0: before everything.
+typedef uint64_t spy_submit_id;
+
+// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: one at a time.
+spy_submit_id spy_flush(spy_device *device);
+// Submit and wait for all work. Threads: one at a time.
+spy_status spy_wait(spy_device *device);
+// Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
+spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
+// Whether the work up to `id` has finished. Never waits.
+bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
+
+// Call `func` when the device is released, before its objects go. Threads: one at a time.
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data), void *user_data);
+
+// Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
+spy_status spy_trim(spy_device *device);
+
+// Bits of spy_device_info.features: element types that kernels may use, and atomics.
+#define SPY_FEATURE_FLOAT16 0x1u
+#define SPY_FEATURE_FLOAT64 0x2u
+#define SPY_FEATURE_INT8 0x4u
+#define SPY_FEATURE_INT16 0x8u
+#define SPY_FEATURE_INT64 0x10u
+#define SPY_FEATURE_ATOMIC_FLOAT32_ADD 0x20u
+#define SPY_FEATURE_TIMESTAMPS 0x40u
+#define SPY_FEATURE_SUBGROUPS 0x80u
+#define SPY_FEATURE_POINTERS 0x100u
+
+typedef struct spy_device_info {
+    const char *backend;             // "vulkan", "null"
+    char name[256];                  // the adapter's name
+    char driver[256];                // driver name and version
+    spy_adapter_type type;           // never DEFAULT
+    uint32_t api_version;            // the backend's own encoding
+    uint32_t features;               // SPY_FEATURE_*
+    uint32_t subgroup_size;          // lanes of a wave
+    uint32_t max_group_size;         // threads in a group
+    uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded
+    uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
+    uint64_t memory_bytes;           // of the largest device-local heap
+    uint64_t max_binding_bytes;      // largest range of one structured buffer
+} spy_device_info;
+
+// What the device is. NULL device: all zero. Threads: any.
+spy_device_info spy_get_device_info(const spy_device *device);
+
+// List the adapters of a backend: fills at most `capacity` entries of `infos` (may be NULL) and returns how many
+// there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
+size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
+
+// Counts since the device was made, for tests and tuning. Threads: one at a time.
+typedef struct spy_device_stats {
+    uint64_t calls;           // spy_call and prepared calls that reached the GPU
+    uint64_t plan_hits;       // ... whose plan was found ready
+    uint64_t plans_built;     // bound and emitted
+    uint64_t kernels_built;   // compiled to pipelines
+    uint64_t dispatches;      // recorded
+    uint64_t barriers;        // recorded
+    uint64_t submits;         // queue submissions
+    uint64_t plan_count;      // plans alive
+    uint64_t pool_bytes;      // device memory held from the driver
+    uint64_t used_bytes;      // of which tensors and temporaries use now
+    uint64_t driver_allocations; // memory allocations asked from the driver
+    uint64_t compiler_loads;  // times the Slang library was opened
+} spy_device_stats;
+
+spy_device_stats spy_get_device_stats(spy_device *device);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SPY_API_DEVICE_H

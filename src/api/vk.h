@@ -1,0 +1,74 @@
+// The Vulkan backend: its entry, and how an engine brings its own Vulkan objects.
+// No Vulkan header is needed: dispatchable handles are void *, VkBuffer and VkSemaphore are uint64_t, cast by the caller.
+#ifndef SPY_API_VK_H
+#define SPY_API_VK_H
+
+#include "api/call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses, scalar block
+// layout and push descriptors: Mesa's lavapipe of Debian 12 and every current driver of a GPU have them.
+const spy_backend *spy_vk_backend(void);
+
+typedef void (*spy_vk_void_func)(void);
+typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
+
+// For spy_device_desc.backend_desc. All zero: the library loads Vulkan and makes instance and device.
+// With `device`, all of instance, physical_device, queue and queue_family are needed; they must outlive the spy_device,
+// and the device must have what spy_vk_required_features() asks for.
+typedef struct spy_vk_desc {
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL: from the Vulkan loader
+    void *instance;                     // VkInstance
+    void *physical_device;              // VkPhysicalDevice
+    void *device;                       // VkDevice
+    void *queue;                        // VkQueue with compute
+    uint32_t queue_family;
+    uint32_t api_version;               // that the instance was made with; 0: VK_API_VERSION_1_3
+    void (*lock_queue)(void *user_data);   // called round every use of the queue; NULL: the queue is ours alone
+    void (*unlock_queue)(void *user_data);
+    void *lock_user_data;
+    const char *const *enabled_features;   // those of spy_vk_required_features().optional_features that `device` was
+    uint32_t enabled_feature_count;        // created with; kernels that need others are refused
+} spy_vk_desc;
+
+// What an engine's VkDevice must be created with. Valid for the life of the process.
+typedef struct spy_vk_requirements {
+    uint32_t api_version;               // least VkApplicationInfo.apiVersion and device version
+    const char *const *extensions;      // device extensions that must be enabled
+    uint32_t extension_count;
+    const char *const *features;        // members of VkPhysicalDevice*Features that must be VK_TRUE
+    uint32_t feature_count;
+    const char *const *optional_features;   // further ones that kernels use when present (16-bit types, atomics ...)
+    uint32_t optional_feature_count;
+    const char *const *optional_extensions; // extensions that the optional features belong to
+    uint32_t optional_extension_count;
+} spy_vk_requirements;
+
+spy_vk_requirements spy_vk_required_features(void);
+
+// Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our own; NULL
+// ends that. The engine submits it and keeps it alive; what was recorded counts as finished, for memory reuse and
+// reads, once the engine has said so by spy_vk_external_submit_finished(). Uploads are recorded before it, in our own.
+spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
+// All work recorded so far into engine command buffers has been executed.
+spy_status spy_vk_external_submit_finished(spy_device *device);
+
+// Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
+spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+
+// A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address, transfer
+// source and destination). desc->data must be NULL. The buffer must outlive the tensor and all calls with it.
+spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
+                                 const spy_tensor_desc *desc);
+// The VkBuffer and the byte offset of a tensor's first element.
+spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SPY_API_VK_H

@@ -1,0 +1,141 @@
+// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files.
+// Types first, then the functions of base/*.c.
+#ifndef SPYI_BASE_H
+#define SPYI_BASE_H
+
+#include "api/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// In the single header all internals are static; in the split build they link.
+#if defined(SPYI_SINGLE_HEADER)
+#if defined(__GNUC__) || defined(__clang__)
+#define SPYI_FN static __attribute__((unused))
+#else
+#define SPYI_FN static
+#endif
+#else
+#define SPYI_FN
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#if defined(__MINGW_PRINTF_FORMAT)
+#define SPYI_PRINTF(text, first) __attribute__((__format__(__MINGW_PRINTF_FORMAT, text, first)))
+#else
+#define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#endif
+#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYI_THREAD_LOCAL __thread
+#else
+#define SPYI_PRINTF(text, first)
+#define SPYI_LIKELY(x) (x)
+#define SPYI_THREAD_LOCAL __declspec(thread)
+#endif
+
+// For our own invariants only, never for input.
+#ifndef SPYI_ASSERT
+#include <assert.h>
+#define SPYI_ASSERT(x) assert(x)
+#endif
+
+// >>atomics: 32-bit and pointer-free, so that C, C++ and MSVC share them
+typedef struct spyi_atomic {
+    volatile int32_t value;
+} spyi_atomic;
+SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta); // returns the new value
+SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);               // acquire
+SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);  // release
+SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value); // compare and swap
+
+// >>threads
+typedef struct spyi_mutex { void *handle[8]; } spyi_mutex;      // room for a pthread_mutex_t or SRWLOCK
+typedef struct spyi_thread { void *handle[2]; } spyi_thread;
+SPYI_FN void spyi_mutex_init(spyi_mutex *m);
+SPYI_FN void spyi_mutex_destroy(spyi_mutex *m);
+SPYI_FN void spyi_mutex_lock(spyi_mutex *m);
+SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
+SPYI_FN void spyi_global_lock(void);   // the one lock for process-wide state (libslang, stb_ds's seed)
+SPYI_FN void spyi_global_unlock(void);
+SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg); // false: no thread could be made
+SPYI_FN void spyi_thread_join(spyi_thread *t);
+SPYI_FN uint64_t spyi_time_ns(void);   // monotonic
+SPYI_FN void *spyi_library_open(const char *path);              // dlopen / LoadLibrary, local symbols
+SPYI_FN void spyi_library_close(void *library);
+SPYI_FN void *spyi_library_symbol(void *library, const char *name);
+SPYI_FN const char *spyi_library_error(void);                   // why the last open failed
+
+// >>text: a growable string on the process allocator, for cold paths. Zero is empty.
+typedef struct spyi_text {
+    char *data;      // NUL-terminated, or NULL when empty; read through spyi_text_str
+    size_t size;     // without the NUL
+    size_t capacity;
+} spyi_text;
+SPYI_FN void spyi_text_add(spyi_text *t, const char *format, ...) SPYI_PRINTF(2, 3);
+SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
+SPYI_FN const char *spyi_text_str(const spyi_text *t);          // never NULL
+SPYI_FN void spyi_text_clear(spyi_text *t);                     // empty, keeps its memory
+SPYI_FN void spyi_text_free(spyi_text *t);
+SPYI_FN char *spyi_strdup(const char *s);                       // process allocator; NULL stays NULL
+SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
+// Levenshtein distance with case ignored, for "did you mean".
+SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
+
+// >>files
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out);  // false: cannot be read
+SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+SPYI_FN bool spyi_file_exists(const char *path);
+// Folder of the program or library that holds this code, without a final slash; "" if unknown.
+SPYI_FN void spyi_own_folder(spyi_text *out);
+
+// >>objects
+typedef enum spyi_kind {
+    SPYI_KIND_DEVICE = 0x53504401,
+    SPYI_KIND_MODULE,
+    SPYI_KIND_FUNCTION,
+    SPYI_KIND_TENSOR,
+    SPYI_KIND_PREPARED,
+    SPYI_KIND_DEAD = 0x44454144
+} spyi_kind;
+
+// The first words of each public object.
+typedef struct spyi_object {
+    uint32_t kind;            // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
+    spyi_atomic references;
+    spy_device *device;
+} spyi_object;
+
+// >>context: the part of a device that every room may use; first member of spy_device
+typedef struct spyi_context {
+    spyi_object object;
+    spy_log log;
+    spy_progress progress;
+    spy_allocator allocator;  // always filled
+    const char *label;        // never NULL
+    spyi_mutex error_lock;    // guards the errors: compile threads may fail too
+    spy_status error_code;    // first error since the last take
+    spyi_text error;          // its text
+    spyi_text taken;          // what the last take handed out
+    spyi_atomic busy;         // 1 while a thread is inside
+} spyi_context;
+
+SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
+SPYI_FN void spyi_context_destroy(spyi_context *ctx);
+
+// Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
+SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress
+
+// desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
+SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
+SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
+SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
+
+SPYI_FN size_t spyi_align(size_t value, size_t alignment);      // up; any alignment > 0
+SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);               // host bytes
+
+#endif // SPYI_BASE_H

@@ -1,0 +1,217 @@
+// What happens around the work: errors of a device and of a thread, log, progress, and the device's host
+// memory.
+#include "base/inner.h"
+
+// >>allocator
+
+// The library asks for 16 bytes of alignment and no more, which malloc() gives on 64-bit systems.
+static void *spyi_default_allocate(size_t size_bytes, size_t alignment, void *user_data) {
+    (void)alignment, (void)user_data;
+    return malloc(size_bytes);
+}
+
+static void *spyi_default_reallocate(void *memory, size_t old_size_bytes, size_t new_size_bytes,
+                                     size_t alignment, void *user_data) {
+    (void)old_size_bytes, (void)alignment, (void)user_data;
+    return realloc(memory, new_size_bytes);
+}
+
+static void spyi_default_free(void *memory, size_t size_bytes, void *user_data) {
+    (void)size_bytes, (void)user_data;
+    free(memory);
+}
+
+static spy_allocator spyi_default_allocator(void) {
+    spy_allocator a;
+    a.allocate = spyi_default_allocate;
+    a.reallocate = spyi_default_reallocate;
+    a.free = spyi_default_free;
+    a.user_data = NULL;
+    return a;
+}
+
+enum { SPYI_ALIGNMENT = 16 };
+
+void *spyi_allocate(spyi_context *ctx, size_t size) {
+    spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
+    void *memory;
+    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() says the same size
+    memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
+    if (memory) memset(memory, 0, size);
+    return memory;
+}
+
+void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size) {
+    spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
+    void *moved;
+    if (!memory) return spyi_allocate(ctx, new_size);
+    if (old_size == 0) old_size = 1;
+    if (new_size == 0) new_size = 1;
+    moved = a.reallocate(memory, old_size, new_size, SPYI_ALIGNMENT, a.user_data);
+    if (moved && new_size > old_size) memset((char *)moved + old_size, 0, new_size - old_size);
+    return moved;
+}
+
+void spyi_free(spyi_context *ctx, void *memory, size_t size) {
+    spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
+    if (memory) a.free(memory, size ? size : 1, a.user_data);
+}
+
+// >>log
+
+bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
+    spy_log_level least;
+    if (!ctx || !ctx->log.func) return false;
+    least = ctx->log.level == SPY_LOG_DEFAULT ? SPY_LOG_WARNING : ctx->log.level;
+    return level <= least;
+}
+
+void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) {
+    spyi_text text = { NULL, 0, 0 };
+    va_list args;
+    if (!spyi_log_wants(ctx, level)) return;
+    va_start(args, format);
+    spyi_text_add_args(&text, format, args);
+    va_end(args);
+    ctx->log.func(level, spyi_text_str(&text), ctx->log.user_data);
+    spyi_text_free(&text);
+}
+
+void spyi_step(spyi_context *ctx, const char *step, bool finished) {
+    if (ctx && ctx->progress.func) ctx->progress.func(step, finished, ctx->progress.user_data);
+}
+
+// >>errors
+
+// A thread's error: fixed memory, so that nothing is left behind when the thread ends.
+enum { SPYI_THREAD_TEXT = 8192 };
+typedef struct spyi_thread_error {
+    spy_status code; // first error since the last take
+    char text[SPYI_THREAD_TEXT];
+    char taken[SPYI_THREAD_TEXT]; // what the last take handed out
+} spyi_thread_error;
+static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
+
+// Writes all of it or, cut between characters of UTF-8, its beginning and "...".
+static void spyi_format_cut(char *text, size_t size, const char *format, va_list args) {
+    int n = vsnprintf(text, size, format, args);
+    size_t end = size - 4;
+    if (n < 0) text[0] = 0;
+    if (n < 0 || (size_t)n < size) return;
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
+    memcpy(text + end, "...", 4);
+}
+
+spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) {
+    spyi_text text = { NULL, 0, 0 }, swap;
+    va_list args;
+    SPYI_ASSERT(status != SPY_OK);
+    va_start(args, format);
+    if (!ctx) {
+        spyi_thread_error *mine = &spyi_this_thread;
+        if (mine->code == SPY_OK) {
+            mine->code = status;
+            spyi_format_cut(mine->text, sizeof mine->text, format, args);
+        }
+        va_end(args);
+        return status;
+    }
+    spyi_text_add_args(&text, format, args);
+    va_end(args);
+    if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
+    // Outside the lock: the callback may ask for the error.
+    if (spyi_log_wants(ctx, SPY_LOG_ERROR))
+        ctx->log.func(SPY_LOG_ERROR, spyi_text_str(&text), ctx->log.user_data);
+    spyi_mutex_lock(&ctx->error_lock);
+    if (ctx->error_code == SPY_OK) {
+        ctx->error_code = status;
+        swap = ctx->error;
+        ctx->error = text;
+        text = swap;
+    }
+    spyi_mutex_unlock(&ctx->error_lock);
+    spyi_text_free(&text);
+    return status;
+}
+
+// Also when memory ran out for the text itself there is something to read.
+static const char *spyi_message_or_status(const char *message, spy_status status) {
+    return message[0] ? message : spy_status_text(status);
+}
+
+static spy_error spyi_take_thread_error(void) {
+    spyi_thread_error *mine = &spyi_this_thread;
+    spy_error error;
+    error.code = mine->code;
+    error.message = "";
+    if (error.code == SPY_OK) return error;
+    memcpy(mine->taken, mine->text, sizeof mine->taken);
+    mine->code = SPY_OK;
+    error.message = spyi_message_or_status(mine->taken, error.code);
+    return error;
+}
+
+spy_error spy_take_error(spy_device *device) {
+    spyi_context *ctx = (spyi_context *)(void *)device; // a device begins with its context
+    spyi_text swap;
+    spy_error error;
+    if (!device) return spyi_take_thread_error();
+    error.code = SPY_ERROR_RELEASED;
+    error.message =
+        "spy_take_error: device: expected a device, but it has been released or is another object";
+    if (ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE) return error;
+    spyi_mutex_lock(&ctx->error_lock);
+    error.code = ctx->error_code;
+    error.message = "";
+    if (error.code != SPY_OK) {
+        swap = ctx->taken;
+        ctx->taken = ctx->error;
+        ctx->error = swap;
+        spyi_text_clear(&ctx->error);
+        ctx->error_code = SPY_OK;
+        error.message = spyi_message_or_status(spyi_text_str(&ctx->taken), error.code);
+    }
+    spyi_mutex_unlock(&ctx->error_lock);
+    return error;
+}
+
+// >>context
+
+static const char spyi_default_label[] = "device";
+
+// An allocator that lacks a function is reported as the context's first error: look at ctx->error_code
+// afterwards.
+void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
+    memset(ctx, 0, sizeof *ctx);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEVICE;
+    ctx->object.references.value = 1;
+    ctx->object.device = (spy_device *)(void *)ctx;
+    ctx->allocator = spyi_default_allocator();
+    ctx->label = spyi_default_label;
+    spyi_mutex_init(&ctx->error_lock);
+    if (!desc) return;
+    ctx->log = desc->log;
+    ctx->progress = desc->progress;
+    if (desc->label) {
+        char *label = spyi_strdup(desc->label); // the caller's may go
+        if (label) ctx->label = label;
+    }
+    if (desc->allocator.allocate && desc->allocator.reallocate && desc->allocator.free)
+        ctx->allocator = desc->allocator;
+    else if (desc->allocator.allocate || desc->allocator.reallocate || desc->allocator.free)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_create_device: desc->allocator: expected all of allocate, reallocate and free, or "
+                  "none; %s is NULL",
+                  !desc->allocator.allocate     ? "allocate"
+                  : !desc->allocator.reallocate ? "reallocate"
+                                                : "free");
+}
+
+void spyi_context_destroy(spyi_context *ctx) {
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    if (ctx->label != spyi_default_label) free((void *)(uintptr_t)ctx->label);
+    ctx->label = spyi_default_label;
+    spyi_text_free(&ctx->error);
+    spyi_text_free(&ctx->taken);
+    spyi_mutex_destroy(&ctx->error_lock);
+}

@@ -1,0 +1,205 @@
+// Files and shared libraries by path (UTF-8 everywhere, Windows included), and the folder this code was
+// loaded from.
+#include "base/inner.h"
+
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <share.h>
+#include <wchar.h>
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#include <sys/stat.h>
+#endif
+
+// Text up to, not with, the last slash.
+static void spyi_add_folder(spyi_text *out, const char *path, size_t size) {
+    while (size > 0 && path[size - 1] != '/' && path[size - 1] != '\\') size--;
+    if (size > 1) spyi_text_add_n(out, path, size - 1);
+    else if (size == 1) spyi_text_add_n(out, path, 1); // the root keeps its slash
+}
+
+#ifdef _WIN32
+
+enum { SPYI_MAX_PATH = 4096 };
+
+static bool spyi_wide_path(const char *path, wchar_t *wide) {
+    return path && MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, SPYI_MAX_PATH) > 0;
+}
+
+static FILE *spyi_file_open(const char *path, bool write) {
+    wchar_t wide[SPYI_MAX_PATH];
+    return spyi_wide_path(path, wide) ? _wfsopen(wide, write ? L"wb" : L"rb", _SH_DENYNO) : NULL;
+}
+
+bool spyi_file_exists(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    DWORD attributes = spyi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+static SPYI_THREAD_LOCAL DWORD spyi_library_status;
+static SPYI_THREAD_LOCAL char spyi_library_text[512];
+
+void *spyi_library_open(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    HMODULE module = NULL;
+    if (!spyi_wide_path(path, wide)) {
+        spyi_library_status = ERROR_INVALID_NAME;
+        return NULL;
+    }
+    module = LoadLibraryW(wide);
+    spyi_library_status = module ? 0 : GetLastError();
+    return (void *)module;
+}
+
+void spyi_library_close(void *library) {
+    if (library) FreeLibrary((HMODULE)library);
+}
+
+void *spyi_library_symbol(void *library, const char *name) {
+    return (void *)(uintptr_t)GetProcAddress((HMODULE)library, name);
+}
+
+const char *spyi_library_error(void) {
+    DWORD size =
+        FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, spyi_library_status,
+                       0, spyi_library_text, (DWORD)sizeof spyi_library_text - 1, NULL);
+    if (size == 0) return "no reason known";
+    while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--; // it ends with a newline
+    spyi_library_text[size] = 0;
+    return spyi_library_text;
+}
+
+void spyi_own_folder(spyi_text *out) {
+    wchar_t wide[SPYI_MAX_PATH];
+    char path[SPYI_MAX_PATH * 3];
+    HMODULE module = NULL;
+    DWORD size;
+    int bytes;
+    spyi_text_clear(out);
+    if (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                            (LPCWSTR)(uintptr_t)&spyi_own_folder, &module))
+        return;
+    size = GetModuleFileNameW(module, wide, SPYI_MAX_PATH);
+    if (size == 0 || size >= SPYI_MAX_PATH) return;
+    bytes = WideCharToMultiByte(CP_UTF8, 0, wide, (int)size, path, (int)sizeof path, NULL, NULL);
+    if (bytes > 0) spyi_add_folder(out, path, (size_t)bytes);
+}
+
+#else // POSIX
+
+static FILE *spyi_file_open(const char *path, bool write) {
+    return path ? fopen(path, write ? "wb" : "rb") : NULL;
+}
+
+bool spyi_file_exists(const char *path) {
+    struct stat info;
+    return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+void *spyi_library_open(const char *path) {
+    return path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+void spyi_library_close(void *library) {
+    if (library) dlclose(library);
+}
+
+void *spyi_library_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+const char *spyi_library_error(void) {
+    const char *text = dlerror();
+    return text ? text : "no reason known";
+}
+
+// As Dl_info, which -std=c11 hides.
+typedef struct spyi_dl_info {
+    const char *file_name;
+    void *file_base;
+    const char *symbol_name;
+    void *symbol_address;
+} spyi_dl_info;
+typedef int (*spyi_dladdr_func)(const void *address, spyi_dl_info *info);
+
+// Linux: the mapped file that holds `address`. dladdr() says argv[0] for the program itself, which may be no
+// path.
+static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
+    char line[4400]; // PATH_MAX and what stands before it
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "rb");
+    if (!maps) return false;
+    while (!found && fgets(line, (int)sizeof line, maps)) {
+        char *end = NULL;
+        uintptr_t first = (uintptr_t)strtoull(line, &end, 16), last;
+        const char *path;
+        if (*end != '-') continue;
+        last = (uintptr_t)strtoull(end + 1, &end, 16);
+        if (address < first || address >= last) continue;
+        path = strchr(end, '/');
+        if (!path) break;
+        spyi_add_folder(out, path, strlen(path));
+        found = true;
+    }
+    fclose(maps);
+    return found;
+}
+
+void spyi_own_folder(spyi_text *out) {
+    uintptr_t address = (uintptr_t)&spyi_own_folder;
+    void *symbol;
+    spyi_dladdr_func func;
+    spyi_dl_info info;
+    spyi_text_clear(out);
+    if (spyi_find_in_maps(address, out)) return;
+#ifdef RTLD_DEFAULT
+    symbol = dlsym(RTLD_DEFAULT, "dladdr");
+#else
+    symbol = dlsym(NULL, "dladdr");
+#endif
+    if (!symbol) return;
+    memcpy(&func, &symbol, sizeof func); // C has no cast from an object's to a function's pointer
+    if (func((const void *)address, &info) && info.file_name)
+        spyi_add_folder(out, info.file_name, strlen(info.file_name));
+}
+
+#endif
+
+bool spyi_file_read(const char *path, spyi_text *out) {
+    FILE *file = spyi_file_open(path, false);
+    bool good = true;
+    spyi_text_clear(out);
+    if (!file) return false;
+    for (;;) {
+        size_t n;
+        if (!spyi_text_reserve(out, 16384)) {
+            good = false;
+            break;
+        }
+        n = fread(out->data + out->size, 1, out->capacity - out->size - 1, file);
+        if (n == 0) break;
+        out->size += n;
+    }
+    if (ferror(file)) good = false; // a folder opens, but does not read
+    fclose(file);
+    if (!good) out->size = 0;
+    if (out->data) out->data[out->size] = 0;
+    return good;
+}
+
+bool spyi_file_write(const char *path, const void *data, size_t size) {
+    FILE *file = spyi_file_open(path, true);
+    bool good;
+    if (!file) return false;
+    good = size == 0 || fwrite(data, 1, size, file) == size;
+    if (fclose(file) != 0) good = false; // a full disk may show only here
+    return good;
+}

@@ -1,0 +1,225 @@
+// The machine: atomics, mutexes, threads and the clock, by POSIX or Win32.
+#include "base/base.h"
+
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <pthread.h>
+#include <time.h>
+#endif
+
+// >>atomics
+#if defined(__GNUC__) || defined(__clang__)
+
+int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
+    return __atomic_add_fetch(&a->value, delta, __ATOMIC_ACQ_REL);
+}
+
+int32_t spyi_atomic_load(spyi_atomic *a) {
+    return __atomic_load_n(&a->value, __ATOMIC_ACQUIRE);
+}
+
+void spyi_atomic_store(spyi_atomic *a, int32_t value) {
+    __atomic_store_n(&a->value, value, __ATOMIC_RELEASE);
+}
+
+bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
+    return __atomic_compare_exchange_n(&a->value, &expected, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+#else // MSVC: LONG has 32 bits
+
+int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
+    return (int32_t)InterlockedExchangeAdd((volatile LONG *)&a->value, (LONG)delta) + delta;
+}
+
+int32_t spyi_atomic_load(spyi_atomic *a) {
+    return (int32_t)InterlockedCompareExchange((volatile LONG *)&a->value, 0, 0);
+}
+
+void spyi_atomic_store(spyi_atomic *a, int32_t value) {
+    InterlockedExchange((volatile LONG *)&a->value, (LONG)value);
+}
+
+bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
+    return InterlockedCompareExchange((volatile LONG *)&a->value, (LONG)value, (LONG)expected) ==
+           (LONG)expected;
+}
+
+#endif
+
+// What a new thread runs; lives until it has begun.
+typedef struct spyi_thread_start_info {
+    void (*func)(void *);
+    void *arg;
+} spyi_thread_start_info;
+
+static spyi_thread_start_info *spyi_make_start_info(void (*func)(void *), void *arg) {
+    spyi_thread_start_info *info = (spyi_thread_start_info *)malloc(sizeof *info);
+    if (info) {
+        info->func = func;
+        info->arg = arg;
+    }
+    return info;
+}
+
+static void spyi_run_start_info(void *start) {
+    spyi_thread_start_info info = *(spyi_thread_start_info *)start;
+    free(start);
+    info.func(info.arg);
+}
+
+#ifdef _WIN32
+
+// >>mutexes
+typedef char spyi_mutex_has_room[sizeof(SRWLOCK) <= sizeof(spyi_mutex) ? 1 : -1];
+static SRWLOCK spyi_global_mutex = SRWLOCK_INIT;
+
+void spyi_mutex_init(spyi_mutex *m) {
+    memset(m, 0, sizeof *m);
+    InitializeSRWLock((SRWLOCK *)(void *)m);
+}
+
+void spyi_mutex_destroy(spyi_mutex *m) {
+    (void)m;
+}
+
+void spyi_mutex_lock(spyi_mutex *m) {
+    AcquireSRWLockExclusive((SRWLOCK *)(void *)m);
+}
+
+void spyi_mutex_unlock(spyi_mutex *m) {
+    ReleaseSRWLockExclusive((SRWLOCK *)(void *)m);
+}
+
+void spyi_global_lock(void) {
+    AcquireSRWLockExclusive(&spyi_global_mutex);
+}
+
+void spyi_global_unlock(void) {
+    ReleaseSRWLockExclusive(&spyi_global_mutex);
+}
+
+// >>threads
+static DWORD WINAPI spyi_thread_main(LPVOID start) {
+    spyi_run_start_info(start);
+    return 0;
+}
+
+bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+    spyi_thread_start_info *info = spyi_make_start_info(func, arg);
+    memset(t, 0, sizeof *t);
+    if (!info) return false;
+    t->handle[0] = CreateThread(NULL, 0, spyi_thread_main, info, 0, NULL);
+    if (!t->handle[0]) free(info);
+    return t->handle[0] != NULL;
+}
+
+void spyi_thread_join(spyi_thread *t) {
+    WaitForSingleObject((HANDLE)t->handle[0], INFINITE);
+    CloseHandle((HANDLE)t->handle[0]);
+    t->handle[0] = NULL;
+}
+
+// >>clock
+uint64_t spyi_time_ns(void) {
+    const uint64_t billion = 1000000000u;
+    LARGE_INTEGER count, frequency;
+    uint64_t c, f;
+    QueryPerformanceCounter(&count);
+    QueryPerformanceFrequency(&frequency);
+    c = (uint64_t)count.QuadPart;
+    f = (uint64_t)frequency.QuadPart;
+    return c / f * billion + c % f * billion / f; // in two parts, so that the product does not overflow
+}
+
+#else // POSIX
+
+// >>mutexes
+typedef char spyi_mutex_has_room[sizeof(pthread_mutex_t) <= sizeof(spyi_mutex) ? 1 : -1];
+typedef char spyi_thread_has_room[sizeof(pthread_t) <= sizeof(spyi_thread) ? 1 : -1];
+static pthread_mutex_t spyi_global_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void spyi_mutex_init(spyi_mutex *m) {
+    memset(m, 0, sizeof *m);
+    pthread_mutex_init((pthread_mutex_t *)(void *)m, NULL);
+}
+
+void spyi_mutex_destroy(spyi_mutex *m) {
+    pthread_mutex_destroy((pthread_mutex_t *)(void *)m);
+}
+
+void spyi_mutex_lock(spyi_mutex *m) {
+    pthread_mutex_lock((pthread_mutex_t *)(void *)m);
+}
+
+void spyi_mutex_unlock(spyi_mutex *m) {
+    pthread_mutex_unlock((pthread_mutex_t *)(void *)m);
+}
+
+void spyi_global_lock(void) {
+    pthread_mutex_lock(&spyi_global_mutex);
+}
+
+void spyi_global_unlock(void) {
+    pthread_mutex_unlock(&spyi_global_mutex);
+}
+
+// >>threads
+static void *spyi_thread_main(void *start) {
+    spyi_run_start_info(start);
+    return NULL;
+}
+
+bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
+    spyi_thread_start_info *info = spyi_make_start_info(func, arg);
+    pthread_t thread;
+    memset(t, 0, sizeof *t);
+    if (!info) return false;
+    if (pthread_create(&thread, NULL, spyi_thread_main, info) != 0) {
+        free(info);
+        return false;
+    }
+    memcpy(t->handle, &thread, sizeof thread);
+    return true;
+}
+
+void spyi_thread_join(spyi_thread *t) {
+    pthread_t thread;
+    memcpy(&thread, t->handle, sizeof thread);
+    pthread_join(thread, NULL);
+    memset(t, 0, sizeof *t);
+}
+
+// >>clock
+// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
+// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
+// meets no other.
+#ifdef CLOCK_MONOTONIC
+#define SPYI_CLOCK CLOCK_MONOTONIC
+#else
+#ifdef __cplusplus
+extern "C"
+#endif
+    int
+    clock_gettime(int clock, struct timespec *time);
+#ifdef __APPLE__
+#define SPYI_CLOCK 6
+#else
+#define SPYI_CLOCK 1
+#endif
+#endif
+
+uint64_t spyi_time_ns(void) {
+    struct timespec now;
+    clock_gettime(SPYI_CLOCK, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

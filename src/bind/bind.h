@@ -1,0 +1,113 @@
+// Binding: arguments are described as values, signed with a key, and matched to the parameters of one overload.
+#ifndef SPYI_BIND_H
+#define SPYI_BIND_H
+
+#include "data/device.h"
+
+// >>values: what an argument is, in the order in which arguments are written, a struct before its fields
+typedef struct spyi_value {
+    const spy_arg *arg;       // where its data is; NULL in the copies that compile threads use
+    const char *name;         // NULL: by position
+    uint8_t kind;             // spy_arg_kind
+    uint8_t direction;        // spy_direction
+    uint8_t rank;             // tensors and host arrays
+    uint8_t map_count;
+    uint32_t child_count;     // struct: its fields, which follow
+    uint32_t size;            // SPY_ARG_DATA: bytes
+    const int8_t *map;
+    const char *cast;         // explicit Slang type, or NULL
+    const spyi_type *type;    // element of tensors, host arrays and numbers; else NULL
+    const int64_t *dims;      // of tensors and host arrays
+    spy_tensor *tensor;
+} spyi_value;
+
+// The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
+typedef struct spyi_values {
+    spyi_value *items;
+    uint32_t count, capacity;
+    uint8_t *key;
+    uint32_t key_size, key_capacity;
+} spyi_values;
+
+// Fills `values` from `args`; on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error);
+// Appends the trailing sizes of tensors and arrays to the key: for calls whose types depend on them.
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values);
+SPYI_FN void spyi_values_free(spyi_values *values);
+// "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
+SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
+// Index of the value after this one and its fields.
+SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index);
+
+// >>what feeds what
+
+// How an element type in memory feeds a parameter type: the trailing dimensions it takes and what the conversion costs.
+typedef struct spyi_fit {
+    uint32_t cost;
+    uint32_t consumed;
+    int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
+} spyi_fit;
+
+// Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
+SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// Host data: scalars are converted as they are copied, so more is possible.
+SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
+// `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
+SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
+
+// >>the result of binding
+
+typedef enum spyi_source {
+    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
+    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
+    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
+    SPYI_SOURCE_TENSOR,   // the argument's tensor
+    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
+    SPYI_SOURCE_NEW,      // a new tensor
+    SPYI_SOURCE_READBACK  // one value that returns to host memory
+} spyi_source;
+
+// A place where the kernel loads or stores.
+typedef struct spyi_leaf {
+    spyi_source source;
+    uint32_t value;            // index of its value
+    char *path;                // "x", "light.color", "_result"
+    const spyi_type *type;     // of the variable in the kernel
+    const spyi_type *element;  // as elements lie in device memory
+    bool in, out;
+    bool splat;                // a number for a whole vector or matrix
+    uint32_t batch_rank;       // leading dimensions, run over by the kernel
+    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
+    uint32_t consumed;         // trailing dimensions, part of one value
+    int64_t consumed_dims[SPY_MAX_RANK];
+} spyi_leaf;
+
+// A parameter or field of the kernel's call, built from a leaf or from its own fields.
+typedef struct spyi_node {
+    char *name;
+    const spyi_type *type;
+    int32_t leaf;              // -1: fields
+    uint32_t first, count;     // fields, in the node list
+    bool in, out;
+} spyi_node;
+
+typedef struct spyi_bound {
+    spyi_signature signature;  // of the chosen overload, with concrete types
+    spyi_leaf *leaves;
+    uint32_t leaf_count;
+    spyi_node *nodes;          // parameters that get an argument, then "_result" if given, then fields
+    uint32_t node_count;
+    uint32_t param_count;      // parameters that get an argument
+    bool has_result;           // nodes[param_count] is "_result"
+    uint32_t rank;             // dimensions of the kernel
+    bool strict;               // strict_broadcasting
+    bool needs_sizes;          // types were chosen by trailing sizes
+} spyi_bound;
+
+// Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound, spyi_text *error);
+SPYI_FN void spyi_bound_free(spyi_bound *bound);
+// The binding table: parameter, Slang type, argument, mapping; one line each.
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
+
+#endif // SPYI_BIND_H

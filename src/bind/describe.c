@@ -1,0 +1,220 @@
+// Describing and signing a call: spy_args become values and a key. This runs at every call, so it only reads and copies.
+//
+// The key holds what a plan depends on: function, kinds, directions, element types, ranks, maps, casts and names. Names
+// are compared as bytes, with the key.
+#include "bind/bind.h"
+
+#define SPYI_DEEPEST_STRUCT 16
+
+// Room for `extra` more key bytes; false: out of memory.
+static bool spyi_key_room(spyi_values *values, size_t extra) {
+    size_t needed = values->key_size + extra;
+    if (SPYI_LIKELY(needed <= values->key_capacity)) return true;
+    size_t capacity = needed * 2 < 512 ? 512 : needed * 2;
+    uint8_t *key = (uint8_t *)realloc(values->key, capacity);
+    if (!key) return false;
+    values->key = key;
+    values->key_capacity = (uint32_t)capacity;
+    return true;
+}
+
+static bool spyi_key_name(spyi_values *values, const char *name) {
+    size_t size = name ? strlen(name) + 1 : 1;
+    if (!spyi_key_room(values, size)) return false;
+    memcpy(values->key + values->key_size, name ? name : "", size);
+    values->key_size += (uint32_t)size;
+    return true;
+}
+
+// How messages name an argument: its name, or its position from 1.
+static void spyi_arg_name(const spy_arg *arg, size_t position, spyi_text *out) {
+    if (arg->name && arg->name[0]) spyi_text_add(out, "argument '%s'", arg->name);
+    else spyi_text_add(out, "argument %zu", position + 1);
+}
+
+static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *error, spy_status status, const char *what) {
+    spyi_arg_name(arg, position, error);
+    spyi_text_add(error, ": %s", what);
+    return status;
+}
+
+// Checks one argument's own data and fills what of a value depends on its kind.
+static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v, spyi_text *error) {
+    bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
+    switch (arg->kind) {
+    case SPY_ARG_BOOL:
+    case SPY_ARG_INT:
+    case SPY_ARG_UINT:
+    case SPY_ARG_FLOAT:
+        if (arg->dtype <= SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+        v->type = device->scalars[arg->dtype];
+        if (returns && !arg->value.out)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its result is NULL");
+        return SPY_OK;
+    case SPY_ARG_TENSOR: {
+        spy_tensor *t = arg->value.tensor;
+        if (!t) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got NULL");
+        if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
+        if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got another object");
+        if (t->object.device != device)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the tensor belongs to another device");
+        v->tensor = t;
+        v->type = t->type;
+        v->rank = (uint8_t)t->shape.rank;
+        v->dims = t->shape.dims;
+        return SPY_OK;
+    }
+    case SPY_ARG_ARRAY: {
+        if (arg->dtype < SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+        if (arg->count > SPY_MAX_RANK)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its rank is above SPY_MAX_RANK");
+        spy_shape shape;
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        int64_t count = spyi_shape_count(&shape);
+        if (count < 0)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its shape has a negative or too large size");
+        if (count > 0 && !arg->value.data)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a host array, got NULL");
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
+        v->rank = (uint8_t)arg->count;
+        v->dims = arg->dims;
+        return SPY_OK;
+    }
+    case SPY_ARG_DATA:
+        if (!arg->value.data) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected host data, got NULL");
+        if (arg->count == 0 || arg->count > UINT32_MAX)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the size of its host data is not valid");
+        v->size = (uint32_t)arg->count;
+        return SPY_OK;
+    case SPY_ARG_STRUCT:
+        if (arg->count && !arg->value.fields)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a list of fields, got NULL");
+        if (arg->count > 4096) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
+        v->child_count = (uint32_t)arg->count;
+        return SPY_OK;
+    case SPY_ARG_NEW:
+        if (!arg->value.new_tensor)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its tensor is NULL");
+        return SPY_OK;
+    default:
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "it was not made by one of the spy_arg_*, spy_out_* or spy_inout_* functions");
+    }
+}
+
+static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values, spyi_text *error) {
+    if (depth > SPYI_DEEPEST_STRUCT) {
+        spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (size_t i = 0; i < args.count; i++) {
+        const spy_arg *arg = &args.items[i];
+        if (values->count == values->capacity) {
+            uint32_t capacity = values->capacity ? values->capacity * 2 : 32;
+            spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+            if (!items) return SPY_ERROR_OUT_OF_MEMORY;
+            values->items = items;
+            values->capacity = capacity;
+        }
+        spyi_value *v = &values->items[values->count++];
+        memset(v, 0, sizeof *v);
+        v->arg = arg;
+        v->name = arg->name;
+        v->kind = (uint8_t)arg->kind;
+        v->direction = (uint8_t)arg->direction;
+        v->cast = arg->type;
+        v->map = arg->map;
+        if (arg->map_count > SPY_MAX_RANK)
+            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT, "its mapping has more than SPY_MAX_RANK entries");
+        v->map_count = (uint8_t)arg->map_count;
+        spy_status status = spyi_describe_one(device, arg, i, v, error);
+        if (status != SPY_OK) return status;
+        if (!spyi_key_room(values, 12 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
+        uint8_t *key = values->key + values->key_size;
+        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
+        key[0] = v->kind;
+        key[1] = v->direction;
+        key[2] = v->rank;
+        key[3] = v->map_count;
+        memcpy(key + 4, &detail, 4);
+        memcpy(key + 8, arg->map, v->map_count);
+        values->key_size += 8u + v->map_count;
+        if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (v->kind == SPY_ARG_STRUCT) {
+            spy_args fields;
+            fields.items = arg->value.fields;
+            fields.count = arg->count;
+            status = spyi_describe_list(device, fields, depth + 1, values, error); // may move values->items
+            if (status != SPY_OK) return status;
+        }
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error) {
+    values->count = 0;
+    values->key_size = 0;
+    if (args.count && !args.items) {
+        spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(values->key, &function->id, 4);
+    values->key_size = 4;
+    spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
+    return status;
+}
+
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values) {
+    for (uint32_t i = 0; i < values->count; i++) {
+        const spyi_value *v = &values->items[i];
+        uint32_t trailing = v->rank < 2 ? v->rank : 2;
+        if (!spyi_key_room(values, trailing * sizeof(int64_t))) return false;
+        if (trailing) memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));
+        values->key_size += trailing * (uint32_t)sizeof(int64_t);
+    }
+    return true;
+}
+
+SPYI_FN void spyi_values_free(spyi_values *values) {
+    free(values->items);
+    free(values->key);
+    memset(values, 0, sizeof *values);
+}
+
+SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
+    uint32_t end = index + 1;
+    for (uint32_t i = 0; i < values[index].child_count; i++) end = spyi_value_end(values, end);
+    return end;
+}
+
+SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
+    const char *way = value->direction == SPY_DIRECTION_OUT ? "out " : value->direction == SPY_DIRECTION_INOUT ? "inout " : "";
+    spy_shape shape;
+    shape.rank = value->rank;
+    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
+    switch (value->kind) {
+    case SPY_ARG_BOOL:
+    case SPY_ARG_INT:
+    case SPY_ARG_UINT:
+    case SPY_ARG_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
+    case SPY_ARG_TENSOR:
+        spyi_text_add(out, "%s tensor ", value->type->display);
+        spyi_shape_text(&shape, out);
+        break;
+    case SPY_ARG_ARRAY:
+        spyi_text_add(out, "%s%s host array ", way, value->type->display);
+        spyi_shape_text(&shape, out);
+        break;
+    case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
+    case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
+    case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    default: spyi_text_add(out, "nothing"); break;
+    }
+}

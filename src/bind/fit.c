@@ -1,0 +1,77 @@
+// What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
+//
+// Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
+// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused.
+#include "bind/bind.h"
+
+#define SPYI_NO_FIT UINT32_MAX
+
+static bool spyi_dtype_is_float(spy_dtype d) { return d >= SPY_FLOAT16; }
+static bool spyi_dtype_is_signed(spy_dtype d) {
+    return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
+}
+
+// Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
+static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
+    if (from == to) return 0;
+    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
+    if (to == SPY_BOOL) return SPYI_NO_FIT;
+    if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
+    if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
+    if (spyi_dtype_is_float(to)) return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
+    if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
+    return to_size == from_size ? 6 : SPYI_NO_FIT;
+}
+
+// Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
+static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
+    uint32_t cost = spyi_memory_cost(from, to);
+    if (cost != SPYI_NO_FIT) return cost;
+    if (spyi_dtype_is_float(from) && spyi_dtype_is_float(to)) return 2; // rounds
+    return 9;
+}
+
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output, spyi_fit *fit) {
+    fit->cost = 0;
+    fit->consumed = 0;
+    if (element == type) return true;
+    if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
+        spyi_fit inner;
+        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK) return false;
+        fit->cost = inner.cost;
+        fit->consumed = inner.consumed + 1;
+        fit->dims[0] = type->count;
+        memcpy(fit->dims + 1, inner.dims, inner.consumed * sizeof *inner.dims);
+        return true;
+    }
+    bool plain = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    bool plain_element =
+        element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR || element->kind == SPYI_TYPE_MATRIX;
+    if (!plain || !plain_element) return false;
+    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar) : spyi_memory_cost(element->scalar, type->scalar);
+    if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
+    if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
+    if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
+    if (element->kind == SPYI_TYPE_VECTOR) return element->columns == type->columns;
+    fit->dims[fit->consumed++] = type->columns;
+    return true;
+}
+
+SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
+    return spyi_fit_type(element, type, false, output, fit);
+}
+
+SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit) {
+    return spyi_fit_type(element, type, true, output, fit);
+}
+
+SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR: return spyi_type_scalar(types, scalar);
+    case SPYI_TYPE_VECTOR: return spyi_type_vector(types, scalar, type->columns);
+    case SPYI_TYPE_MATRIX: return spyi_type_matrix(types, scalar, type->rows, type->columns);
+    case SPYI_TYPE_ARRAY: return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
+    default: return type;
+    }
+}

@@ -1,0 +1,171 @@
+// The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
+// byte by byte, so that steady loops neither hash nor search.
+#include "base/stbds.h"
+#include "call/call_internal.h"
+
+SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
+    spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
+    if (cache) cache->max_plans = max_plans;
+    return cache;
+}
+
+// >>life of plans
+
+static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
+    for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
+    free(plan->variants);
+    spyi_bound_free(&plan->bound);
+    free(plan->key);
+    free(plan);
+}
+
+SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan) {
+    if (--plan->references > 0) return;
+    if (device->backend->finished_submit(device->gpu) >= plan->last_submit) {
+        spyi_plan_free(device, plan);
+        return;
+    }
+    plan->retired = device->cache->retired;
+    device->cache->retired = plan;
+}
+
+SPYI_FN void spyi_cache_collect(spy_device *device) {
+    spyi_plan **at = &device->cache->retired;
+    if (!*at) return;
+    uint64_t finished = device->backend->finished_submit(device->gpu);
+    while (*at) {
+        spyi_plan *plan = *at;
+        if (plan->last_submit > finished) {
+            at = &plan->retired;
+            continue;
+        }
+        *at = plan->retired;
+        spyi_plan_free(device, plan);
+    }
+}
+
+// >>order of use
+
+static void spyi_lru_remove(spyi_cache *cache, spyi_plan *plan) {
+    if (plan->newer) plan->newer->older = plan->older;
+    else cache->newest = plan->older;
+    if (plan->older) plan->older->newer = plan->newer;
+    else cache->oldest = plan->newer;
+    plan->newer = plan->older = NULL;
+}
+
+static void spyi_lru_add(spyi_cache *cache, spyi_plan *plan) {
+    plan->older = cache->newest;
+    if (cache->newest) cache->newest->newer = plan;
+    else cache->oldest = plan;
+    cache->newest = plan;
+}
+
+static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
+    int at = 0;
+    while (at < SPYI_RECENT_PLANS - 1 && function->recent[at] != plan) at++;
+    for (; at > 0; at--) function->recent[at] = function->recent[at - 1];
+    function->recent[0] = plan;
+}
+
+static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
+    spyi_cache *cache = device->cache;
+    spyi_plan *first = stbds_hmget(cache->table, plan->hash);
+    if (first == plan && !plan->chain) {
+        (void)stbds_hmdel(cache->table, plan->hash);
+    } else if (first == plan) {
+        stbds_hmput(cache->table, plan->hash, plan->chain);
+    } else {
+        while (first->chain != plan) first = first->chain;
+        first->chain = plan->chain;
+    }
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++)
+        if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
+    spyi_lru_remove(cache, plan);
+    plan->chain = NULL;
+    plan->cached = false;
+    cache->count--;
+    spyi_plan_release(device, plan);
+}
+
+static bool spyi_key_equal(const spyi_plan *plan, const spyi_values *values) {
+    return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
+}
+
+static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, spyi_values *values) {
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        if (!plan || !spyi_key_equal(plan, values)) continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        return plan;
+    }
+    spyi_cache *cache = device->cache;
+    if (cache->count == 0) return NULL;
+    uint64_t hash = spyi_hash(values->key, values->key_size, 0);
+    for (spyi_plan *plan = stbds_hmget(cache->table, hash); plan; plan = plan->chain) {
+        if (!spyi_key_equal(plan, values)) continue;
+        spyi_make_recent(function, plan);
+        return plan;
+    }
+    return NULL;
+}
+
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values) {
+    spyi_cache *cache = device->cache;
+    cache->extended = false;
+    spyi_plan *plan = spyi_cache_lookup(device, function, values);
+    if (plan && plan->redirect) {
+        if (!spyi_key_add_sizes(values)) return NULL;
+        cache->extended = true;
+        plan = spyi_cache_lookup(device, function, values);
+    }
+    if (plan && cache->newest != plan) {
+        spyi_lru_remove(cache, plan);
+        spyi_lru_add(cache, plan);
+    }
+    return plan;
+}
+
+SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
+    spyi_cache *cache = device->cache;
+    spyi_cache_collect(device);
+    // A redirect and its plan arrive together: the plan must not push out its own redirect.
+    uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
+    while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
+    if (!cache->table) {
+        spyi_global_lock(); // stb_ds's first map of a process writes its seed
+        stbds_hmdefault(cache->table, NULL);
+        spyi_global_unlock();
+    }
+    plan->chain = stbds_hmget(cache->table, plan->hash);
+    stbds_hmput(cache->table, plan->hash, plan);
+    plan->cached = true;
+    cache->count++;
+    spyi_lru_add(cache, plan);
+    spyi_make_recent(plan->function, plan);
+    device->stats.plan_count = cache->count;
+}
+
+SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function) {
+    for (spyi_plan *plan = device->cache->oldest; plan;) {
+        spyi_plan *next = plan->newer;
+        if (plan->function == function) spyi_cache_remove(device, plan);
+        plan = next;
+    }
+    device->stats.plan_count = device->cache->count;
+}
+
+SPYI_FN void spyi_cache_destroy(spy_device *device) {
+    spyi_cache *cache = device->cache;
+    while (cache->oldest) spyi_cache_remove(device, cache->oldest);
+    while (cache->retired) { // the GPU is idle by now, or lost
+        spyi_plan *plan = cache->retired;
+        cache->retired = plan->retired;
+        spyi_plan_free(device, plan);
+    }
+    stbds_hmfree(cache->table);
+    spyi_values_free(&cache->values);
+    free(cache->block);
+    spyi_free(&device->ctx, cache, sizeof *cache);
+    device->cache = NULL;
+}

@@ -1,0 +1,90 @@
+// spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
+#include "call/call_internal.h"
+
+// How a failed call ends: the function, what was wrong, and the call as it was understood.
+static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name, spyi_text *error) {
+    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name, spyi_text_str(error));
+    spyi_text_free(error);
+    return status;
+}
+
+static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    if (!spyi_enter(function, SPYI_KIND_FUNCTION, public_name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_describe(function, args, values, &error);
+    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
+    if (SPYI_LIKELY(status == SPY_OK)) {
+        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        if (status != SPY_OK) {
+            spyi_text_add(&error, "\n");
+            spyi_bound_text(&plan->bound, values, &error);
+        }
+    }
+    if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_call(spy_function *function, spy_args args) {
+    return spyi_call(function, args, "spy_call", false, NULL);
+}
+
+spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
+    uint64_t ignored;
+    if (!gpu_time_ns) gpu_time_ns = &ignored;
+    *gpu_time_ns = 0;
+    return spyi_call(function, args, "spy_time_call", true, gpu_time_ns);
+}
+
+// >>explaining
+
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch, spyi_text *out) {
+    const spy_device *device = plan->function->object.device;
+    spyi_text_add(out, "%s\n", plan->bound.signature.display);
+    spyi_bound_text(&plan->bound, values, out);
+    spyi_text_add(out, "  call shape ");
+    spyi_shape_text(&launch->shape, out);
+    spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
+    if (launch->count == 0) {
+        spyi_text_add(out, "  nothing to do\n");
+        return;
+    }
+    spy_shape collapsed;
+    memset(&collapsed, 0, sizeof collapsed);
+    collapsed.rank = launch->rank;
+    memcpy(collapsed.dims, launch->dims, launch->rank * sizeof *launch->dims);
+    spyi_text_add(out, "  collapsed to ");
+    spyi_shape_text(&collapsed, out);
+    spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
+    spyi_emitted emitted;
+    if (spyi_emit(plan->function, &plan->bound, &launch->key, &emitted, out) == SPY_OK) {
+        spyi_text_add(out, "%s", spyi_text_str(&emitted.text));
+        spyi_emitted_free(&emitted);
+    }
+}
+
+size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
+    if (text && capacity) text[0] = 0;
+    if (!spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call")) return 0;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_launch *launch = &device->cache->launch;
+    spyi_text out = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_describe(function, args, values, &out);
+    if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, launch, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, launch, &out);
+    size_t size = out.size;
+    if (text && capacity) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, spyi_text_str(&out), n);
+        text[n] = 0;
+    }
+    spyi_text_free(&out);
+    spyi_leave(device);
+    return size;
+}

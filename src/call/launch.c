@@ -1,0 +1,314 @@
+// From shapes to a variant: the call shape by numpy's rule, dimension collapse, and how each leaf's memory is walked.
+//
+// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
+#include "call/call_internal.h"
+
+#define SPYI_WIDTH 4 // elements a thread of wide variants: one 16-byte access for 4-byte scalars
+
+// Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
+static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call, spy_shape *dims,
+                               spy_shape *strides) {
+    if (leaf->source == SPYI_SOURCE_TENSOR) {
+        *dims = v->tensor->shape;
+        *strides = v->tensor->strides;
+        return;
+    }
+    if (leaf->source == SPYI_SOURCE_NEW) {
+        *dims = *call;
+    } else {
+        dims->rank = v->rank;
+        for (uint32_t i = 0; i < v->rank; i++) dims->dims[i] = v->dims[i];
+    }
+    *strides = spyi_row_major(dims);
+}
+
+static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim, spyi_text *error) {
+    spy_shape shape;
+    shape.rank = v->rank;
+    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ", leaf->path,
+                  leaf->type->display, leaf->batch_rank + dim, (long long)leaf->consumed_dims[dim]);
+    spyi_shape_text(&shape, error);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+// The call shape from all leaves; the first two that disagree are named.
+static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call, spyi_text *error) {
+    uint32_t owner[SPY_MAX_RANK] = { 0 };
+    call->rank = b->rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        for (uint32_t d = 0; d < leaf->consumed; d++)
+            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d]) return spyi_size_error(leaf, v, d, error);
+        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+            uint32_t k = leaf->map[d];
+            int64_t size = v->dims[d];
+            if (size == 1 || size == call->dims[k]) continue;
+            if (call->dims[k] == 1) {
+                call->dims[k] = size;
+                owner[k] = i;
+                continue;
+            }
+            const spyi_leaf *other = &b->leaves[owner[k]];
+            spy_shape mine, theirs;
+            mine.rank = v->rank;
+            memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
+            const spyi_value *other_value = &values->items[other->value];
+            theirs.rank = other_value->rank;
+            memcpy(theirs.dims, other_value->dims, other_value->rank * sizeof *other_value->dims);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            spyi_shape_text(&theirs, error);
+            spyi_text_add(error, " and '%s' has shape ", leaf->path);
+            spyi_shape_text(&mine, error);
+            spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
+                          (long long)call->dims[k], (long long)size);
+            return SPY_ERROR_SHAPE_MISMATCH;
+        }
+    }
+    return SPY_OK;
+}
+
+// An output must have one place of its own for each element of the call.
+static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                                    const int64_t *strides, spyi_text *error) {
+    bool covers = true, own = true;
+    for (uint32_t k = 0; k < call->rank; k++) {
+        if (call->dims[k] <= 1) continue;
+        bool mapped = false;
+        for (uint32_t d = 0; d < leaf->batch_rank; d++)
+            if (leaf->map[d] == k) mapped = v->dims[d] == call->dims[k];
+        covers = covers && mapped;
+        own = own && strides[k] != 0;
+    }
+    if (covers && own) return SPY_OK;
+    spyi_text_add(error, "Shape mismatch: output '%s' ", leaf->path);
+    if (!covers) {
+        spy_shape mine;
+        mine.rank = v->rank;
+        if (v->rank) memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
+        spyi_text_add(error, "has shape ");
+        spyi_shape_text(&mine, error);
+        spyi_text_add(error, ", the call has shape ");
+        spyi_shape_text(call, error);
+    } else {
+        spyi_text_add(error, "is a broadcast view: several elements of the call would write to one place");
+    }
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+// Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
+static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides, uint64_t offset,
+                              spyi_types *types, spyi_launch_leaf *out, uint8_t *walk) {
+    int64_t pack = 1;
+    bool packed = true;
+    for (uint32_t d = leaf->consumed; d-- > 0;) {
+        int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
+        if (size != 1 && stride != pack) packed = false;
+        pack *= size;
+        out->inner[d] = stride;
+    }
+    const spyi_type *memory = spyi_leaf_memory_type(types, leaf, false);
+    // Arrays cannot be converted as a whole, and a packed view must lie on its own grid.
+    if (leaf->consumed && leaf->type->kind == SPYI_TYPE_ARRAY && memory != leaf->type) packed = false;
+    size_t element = spyi_type_device_stride(leaf->element);
+    if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
+    if (leaf->consumed && offset % memory->device_align) packed = false;
+    for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
+        if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
+    if (leaf->consumed == 0) packed = true;
+    if (!packed) pack = 1;
+    *walk = packed ? 0 : SPYI_WALK_GATHER;
+    out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
+    if (leaf->source == SPYI_SOURCE_READBACK) out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
+    memset(out->strides, 0, sizeof out->strides);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        if (dims->dims[d] != 1) out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
+}
+
+// Drops dimensions of size 1 and merges neighbours that every leaf walks as one.
+static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
+    uint32_t rank = 0;
+    for (uint32_t k = 0; k < launch->shape.rank; k++) {
+        int64_t size = launch->shape.dims[k];
+        if (size == 1) continue;
+        bool merge = rank > 0;
+        for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
+            const int64_t *strides = launch->leaves[i].strides;
+            if (spyi_leaf_in_memory(&b->leaves[i])) merge = strides[rank - 1] == strides[k] * size;
+        }
+        if (!merge) launch->dims[rank++] = size;
+        else launch->dims[rank - 1] *= size;
+        for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
+            if (spyi_leaf_in_memory(&b->leaves[i])) launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
+    }
+    launch->rank = rank;
+}
+
+static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
+    bool uniform = true, linear = true;
+    int64_t expected = 1;
+    for (uint32_t d = launch->rank; d-- > 0;) {
+        uniform = uniform && leaf->strides[d] == 0;
+        linear = linear && leaf->strides[d] == expected;
+        expected *= launch->dims[d];
+    }
+    return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
+}
+
+// Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
+    uint64_t vector = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+    uint64_t base = leaf->storage ? leaf->storage->offset : 0;
+    if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
+    for (uint32_t d = 0; d + 1 < launch->rank; d++)
+        if (leaf->strides[d] % SPYI_WIDTH) return false;
+    // The last vector may reach beyond the last element, but not beyond the storage.
+    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)vector) + leaf->offset <= leaf->storage->size;
+}
+
+// Turns the variant wide if every leaf allows it and all outputs are vectors.
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
+    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH : 65536; // below, a GPU needs the threads more than the width
+    if (launch->rank == 0 || launch->count < from) return;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
+    memcpy(walk, launch->key.walk, sizeof walk);
+    bool outputs = false;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
+        const spyi_launch_leaf *at = &launch->leaves[i];
+        if (!spyi_leaf_can_widen(leaf)) return;
+        bool vector = spyi_vector_fits(launch, at);
+        if (leaf->out && !vector) return;
+        outputs = outputs || leaf->out;
+        if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
+        else walk[i] = at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED;
+    }
+    if (!outputs) return;
+    memcpy(launch->key.walk, walk, sizeof walk);
+    launch->key.width = SPYI_WIDTH;
+    for (uint32_t i = 0; i < b->leaf_count; i++) { // strides of vectors count vectors; the tail is part of the range
+        spyi_launch_leaf *at = &launch->leaves[i];
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER)) continue;
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
+        at->end = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+    }
+}
+
+// Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
+static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
+    uint64_t alignment = limits->binding_alignment;
+    uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
+    uint64_t element = (uint64_t)leaf->memory_size * (vector ? SPYI_WIDTH : 1);
+    uint64_t base = 0;
+    while (at % alignment && at >= element && base < alignment) {
+        at -= element;
+        base++;
+    }
+    if (at % alignment || (vector && base)) return false;
+    if (leaf->end - leaf->offset + base * element > limits->max_binding_bytes) return false;
+    if (leaf->begin < leaf->offset) return false; // negative strides reach before the first element
+    leaf->binding_offset = at;
+    leaf->binding_base = (uint32_t)base;
+    return true;
+}
+
+// Whether this launch loads leaf `i` as vectors.
+static bool spyi_launch_is_vector(const spyi_launch *launch, uint32_t i) {
+    uint32_t walk = launch->key.walk[i] & SPYI_WALK_MASK;
+    return launch->key.width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+}
+
+SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
+    const spyi_limits *limits = &plan->function->object.device->base->limits;
+    for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &plan->bound.leaves[i];
+        if (!spyi_leaf_in_memory(leaf) || leaf->source == SPYI_SOURCE_TENSOR) continue;
+        if (spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i))) continue;
+        spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
+        return SPY_ERROR_INTERNAL;
+    }
+    return SPY_OK;
+}
+
+static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    uint64_t largest = 0;
+    uint32_t memory_leaves = 0;
+    bool placed = true;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        spyi_launch_leaf *leaf = &launch->leaves[i];
+        uint64_t bytes = leaf->end - leaf->begin;
+        if (bytes > largest) largest = bytes;
+        if (bytes / leaf->memory_size >= ((uint64_t)1 << 31)) launch->key.index64 = 1;
+        memory_leaves++;
+    }
+    if (launch->key.index64 || memory_leaves > limits->max_bindings) return;
+    if (!limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
+    for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
+        if (spyi_leaf_in_memory(&b->leaves[i]))
+            placed = spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i));
+    }
+    launch->key.bindings = placed ? 1 : 0;
+}
+
+SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+    const spyi_bound *b = &plan->bound;
+    const spy_device *device = plan->function->object.device;
+    const spyi_limits *limits = &device->base->limits;
+    memset(&launch->key, 0, sizeof launch->key);
+    spy_status status = spyi_call_shape(b, values, &launch->shape, error);
+    if (status != SPY_OK) return status;
+    launch->count = spyi_shape_count(&launch->shape);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (!spyi_leaf_in_memory(leaf)) continue;
+        const spyi_value *v = &values->items[leaf->value];
+        spyi_launch_leaf *at = &launch->leaves[i];
+        spy_shape dims, strides;
+        spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
+        at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
+        at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, device->types, at, &launch->key.walk[i]);
+        if (at->storage) {
+            at->begin = v->tensor->begin_bytes;
+            at->end = v->tensor->end_bytes;
+        } else {
+            at->begin = 0;
+            at->end = leaf->source == SPYI_SOURCE_READBACK
+                          ? at->memory_size
+                          : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
+        }
+        if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
+            status = spyi_check_output(leaf, v, &launch->shape, at->strides, error);
+            if (status != SPY_OK) return status;
+        }
+    }
+    if (launch->count < 0 || launch->count >= ((int64_t)1 << 31)) {
+        spyi_text_add(error, "the call has shape ");
+        spyi_shape_text(&launch->shape, error);
+        spyi_text_add(error, ", which is more than the 2147483647 elements that one call can have");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (launch->count == 0) return SPY_OK;
+    spyi_collapse(b, launch);
+    launch->key.rank = (uint8_t)launch->rank;
+    launch->key.width = 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]))
+            launch->key.walk[i] = (uint8_t)(launch->key.walk[i] | spyi_walk_for(launch, &launch->leaves[i]));
+    spyi_try_wide(b, launch, limits);
+    spyi_choose_access(b, limits, launch);
+    if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    launch->key.walk_count = (uint8_t)b->leaf_count;
+    int64_t threads = (launch->count + launch->key.width - 1) / launch->key.width;
+    launch->key.folded = (threads + 255) / 256 > (int64_t)limits->info.max_group_count;
+    return SPY_OK;
+}

@@ -1,0 +1,180 @@
+// Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
+#include "call/call_internal.h"
+
+// >>plans
+
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out, spyi_text *error) {
+    spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
+    if (plan) plan->key = (uint8_t *)malloc(values->key_size);
+    if (!plan || !plan->key) {
+        free(plan);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(plan->key, values->key, values->key_size);
+    plan->key_size = values->key_size;
+    plan->hash = spyi_hash(plan->key, plan->key_size, 0);
+    plan->function = function;
+    plan->references = 1;
+    spy_status status = spyi_bind(function, values, &plan->bound, error);
+    if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
+                      SPYI_MOST_MEMORY_LEAVES);
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status != SPY_OK) {
+        spyi_bound_free(&plan->bound);
+        free(plan->key);
+        free(plan);
+        return status;
+    }
+    *out = plan;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan, spyi_text *error) {
+    spy_device *device = function->object.device;
+    *plan = spyi_cache_find(device, function, values);
+    if (SPYI_LIKELY(*plan != NULL)) {
+        device->stats.plan_hits++;
+        return SPY_OK;
+    }
+    // A key that was extended by spyi_cache_find has a redirect already; else one may be needed now.
+    uint32_t base_size = values->key_size;
+    bool extended = device->cache->extended;
+    spyi_plan *made = NULL;
+    spy_status status = spyi_plan_create(function, values, &made, error);
+    if (status != SPY_OK) return status;
+    if (made->bound.needs_sizes && !extended) {
+        spyi_plan *redirect = (spyi_plan *)calloc(1, sizeof *redirect);
+        uint8_t *key = redirect && spyi_key_add_sizes(values) ? (uint8_t *)malloc(values->key_size) : NULL;
+        if (!key) {
+            free(redirect);
+            spyi_plan_release(device, made);
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        redirect->key = made->key; // the short one
+        redirect->key_size = base_size;
+        redirect->hash = made->hash;
+        redirect->redirect = true;
+        redirect->function = function;
+        redirect->references = 1;
+        memcpy(key, values->key, values->key_size);
+        made->key = key;
+        made->key_size = values->key_size;
+        made->hash = spyi_hash(key, made->key_size, 0);
+        spyi_cache_insert(device, redirect);
+    }
+    spyi_cache_insert(device, made);
+    device->stats.plans_built++;
+    *plan = made;
+    return SPY_OK;
+}
+
+// >>variants
+
+SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key) {
+    size_t size = offsetof(spyi_variant_key, walk) + key->walk_count;
+    for (uint32_t i = 0; i < plan->variant_count; i++)
+        if (memcmp(&plan->variants[i]->key, key, size) == 0) return plan->variants[i];
+    return NULL;
+}
+
+// Function name without what cannot stand in file names, and a hash of the text.
+static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spyi_text *out) {
+    for (const char *c = plan->function->name; *c && out->size < 48; c++) {
+        bool word = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+        spyi_text_add(out, "%c", word ? *c : '_');
+    }
+    spyi_text_add(out, "_%08x", (unsigned)(spyi_hash(source->data, source->size, 1) & 0xffffffffu));
+}
+
+static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
+    if (!device->dump_directory) return;
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
+    bool good = spyi_file_write(path.data, source->data, source->size);
+    if (code->data) {
+        spyi_text_clear(&path);
+        spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
+        good = good && spyi_file_write(path.data, code->data, code->size);
+    }
+    if (!good) spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+    spyi_text_free(&path);
+}
+
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out, spyi_text *error) {
+    spy_function *function = plan->function;
+    spy_device *device = function->object.device;
+    spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
+    spyi_code code;
+    memset(&code, 0, sizeof code);
+    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
+    if (variant) {
+        variant->key = *key;
+        status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+    } else {
+        spyi_text_add(error, "out of host memory");
+    }
+    if (status == SPY_OK) {
+        const spyi_text *source = &variant->emitted.text;
+        spyi_kernel_name(plan, source, &name);
+        spyi_text_add(&step, "compile %s", name.data);
+        spyi_step(&device->ctx, step.data, false);
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code, error);
+        spyi_step(&device->ctx, step.data, true);
+        spyi_dump(device, name.data, source, &code);
+        if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
+    }
+    if (status == SPY_OK) {
+        spyi_kernel_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.label = name.data;
+        desc.code = code.data;
+        desc.code_size = code.size;
+        desc.entry = SPYI_KERNEL_ENTRY;
+        desc.group_size = variant->emitted.group_size;
+        desc.block_size = variant->emitted.block_size;
+        desc.block_by_address = variant->emitted.block_by_address;
+        desc.binding_count = variant->emitted.binding_count;
+        spyi_text_clear(&step);
+        spyi_text_add(&step, "pipeline %s", name.data);
+        spyi_step(&device->ctx, step.data, false);
+        status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
+        spyi_step(&device->ctx, step.data, true);
+    }
+    spyi_code_free(&code);
+    spyi_text_free(&name);
+    spyi_text_free(&step);
+    if (status != SPY_OK) {
+        if (variant) spyi_emitted_free(&variant->emitted);
+        free(variant);
+        return status;
+    }
+    spyi_text_free(&variant->emitted.text);
+    *out = variant;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
+    if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
+    spyi_emitted_free(&variant->emitted);
+    free(variant);
+}
+
+SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    spyi_variant **variants =
+        (spyi_variant **)realloc(plan->variants, (plan->variant_count + 1) * sizeof *plan->variants);
+    if (!variants) {
+        spyi_variant_free(device, variant);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    variants[plan->variant_count++] = variant;
+    plan->variants = variants;
+    device->stats.kernels_built++;
+    return SPY_OK;
+}

@@ -1,0 +1,251 @@
+// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked.
+//
+// A compile thread works on copies of the call's values; tensors are held by a reference meanwhile. What it made enters
+// the cache on the caller's thread, when the prepared call is next asked for.
+#include "call/call_internal.h"
+
+struct spy_prepared {
+    spyi_object object;
+    spy_function *function;
+    spyi_plan *plan;          // one reference; NULL while compiling or after a failure
+    bool running;             // a thread has not been joined yet
+    spyi_thread thread;
+    spyi_atomic finished;     // set by the thread at its end
+    spyi_values values;       // copies for the thread
+    spyi_plan *made;          // by the thread
+    spy_status status;        // of the compilation
+    spyi_text error;
+    spy_prepared *previous, *next;
+};
+
+// >>copies of values that outlive the caller's arguments
+
+static void spyi_free_copies(spyi_values *values) {
+    for (uint32_t i = 0; i < values->count; i++) {
+        spyi_value *v = &values->items[i];
+        free((void *)v->name);
+        free((void *)v->cast);
+        if (v->tensor) spy_release_tensor(v->tensor);
+        else free((void *)v->dims);
+        free((void *)v->map);
+    }
+    spyi_values_free(values);
+}
+
+static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
+    to->items = (spyi_value *)calloc(from->count + 1, sizeof *to->items);
+    to->key = (uint8_t *)malloc(from->key_size);
+    if (!to->items || !to->key) return false;
+    to->capacity = from->count;
+    to->key_capacity = to->key_size = from->key_size;
+    memcpy(to->key, from->key, from->key_size);
+    bool good = true;
+    for (uint32_t i = 0; i < from->count; i++) {
+        const spyi_value *v = &from->items[i];
+        spyi_value *copy = &to->items[to->count++];
+        *copy = *v;
+        copy->arg = NULL;
+        copy->name = spyi_strdup(v->name);
+        copy->cast = spyi_strdup(v->cast);
+        int8_t *map = (int8_t *)malloc(SPY_MAX_RANK);
+        if (map) memcpy(map, v->map, v->map_count);
+        copy->map = map;
+        good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
+        if (v->tensor) {
+            spy_retain_tensor(v->tensor);
+        } else if (v->dims) {
+            int64_t *dims = (int64_t *)malloc(SPY_MAX_RANK * sizeof *dims);
+            if (dims) memcpy(dims, v->dims, v->rank * sizeof *dims);
+            copy->dims = dims;
+            good = good && dims;
+        }
+    }
+    return good;
+}
+
+// >>the work
+
+// Makes the variant that a call with these values needs, unless the plan has it.
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+    spyi_variant *variant = NULL;
+    spy_status status = spyi_launch_shape(plan, values, launch, error);
+    if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
+    status = spyi_variant_create(plan, &launch->key, &variant, error);
+    return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
+}
+
+static void spyi_prepare_thread(void *user) {
+    spy_prepared *p = (spy_prepared *)user;
+    spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
+    p->status = launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
+    free(launch);
+    spyi_atomic_store(&p->finished, 1);
+}
+
+// Joins a finished (or awaited) thread and puts what it made into the cache. Inside the device.
+static void spyi_prepare_join(spy_prepared *p) {
+    if (!p->running) return;
+    spyi_thread_join(&p->thread);
+    p->running = false;
+    spy_device *device = p->object.device;
+    if (p->status != SPY_OK && p->made) {
+        spyi_plan_release(device, p->made);
+        p->made = NULL;
+    }
+    if (p->made) {
+        spyi_values *values = &p->values;
+        spyi_plan *known = spyi_cache_find(device, p->function, values);
+        if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
+            for (uint32_t i = 0; i < p->made->variant_count; i++) { // another call was faster: it gets our kernel
+                if (spyi_variant_find(known, &p->made->variants[i]->key)) continue;
+                spyi_text ignored = { NULL, 0, 0 };
+                if (spyi_plan_add_variant(known, p->made->variants[i], &ignored) == SPY_OK)
+                    p->made->variants[i--] = p->made->variants[--p->made->variant_count];
+                spyi_text_free(&ignored);
+            }
+            spyi_plan_release(device, p->made);
+            p->plan = known;
+        } else {
+            p->plan = p->made;
+            if (!p->made->bound.needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
+                spyi_cache_insert(device, p->made);
+                device->stats.plans_built++;
+                p->plan->references++;
+            }
+            p->made = NULL;
+            spyi_free_copies(&p->values);
+            return;
+        }
+        p->plan->references++;
+        p->made = NULL;
+    }
+    spyi_free_copies(&p->values);
+}
+
+spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
+    const char *name = "spy_prepare";
+    if (!spyi_enter(function, SPYI_KIND_FUNCTION, name)) return NULL;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spy_prepared *p = NULL;
+    spy_status status = spyi_describe(function, args, values, &error);
+    if (status == SPY_OK) {
+        p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
+        if (!p) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (p) {
+        p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
+        p->object.device = device;
+        p->function = function;
+        p->next = device->prepared;
+        if (p->next) p->next->previous = p;
+        device->prepared = p;
+        spyi_atomic_add(&function->module->object.references, 1);
+        bool async = desc && desc->async && !spyi_cache_find(device, function, values);
+        if (async) {
+            bool copied = spyi_describe(function, args, values, &error) == SPY_OK && spyi_copy_values(values, &p->values);
+            if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
+                p->running = true;
+            } else { // no thread to be had: do it here
+                spyi_free_copies(&p->values);
+                async = false;
+            }
+        }
+        if (!async) {
+            status = spyi_plan_get(function, values, &p->plan, &error);
+            if (status == SPY_OK) {
+                p->plan->references++;
+                status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+            }
+        }
+        if (status != SPY_OK) {
+            spyi_prepared_free(p);
+            p = NULL;
+        }
+    }
+    if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return p;
+}
+
+// Reports a failed compilation each time it is asked for.
+static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
+    spyi_prepare_join(p);
+    if (p->status != SPY_OK)
+        spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name, spyi_text_str(&p->error));
+    return p->status;
+}
+
+spy_status spy_prepared_ready(spy_prepared *prepared) {
+    const char *name = "spy_prepared_ready";
+    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = prepared->object.device;
+    spy_status status = SPY_ERROR_NOT_READY;
+    if (!prepared->running || spyi_atomic_load(&prepared->finished)) status = spyi_prepared_state(prepared, name);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
+    const char *name = "spy_call_prepared";
+    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = prepared->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
+    if (status == SPY_OK) {
+        const spyi_plan *plan = prepared->plan;
+        status = spyi_describe(prepared->function, args, values, &error);
+        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes && !spyi_key_add_sizes(values))
+            status = SPY_ERROR_OUT_OF_MEMORY;
+        if (status == SPY_OK &&
+            (plan->key_size != values->key_size || memcmp(plan->key, values->key, values->key_size) != 0)) {
+            spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call was prepared for:\n");
+            spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
+            for (uint32_t i = 0; i < values->count; i++) {
+                spyi_text_add(&error, "  argument %u: ", i + 1);
+                spyi_value_text(&values->items[i], &error);
+                spyi_text_add(&error, "\n");
+            }
+            status = SPY_ERROR_TYPE_MISMATCH;
+        }
+        if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
+        if (status != SPY_OK)
+            spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
+    }
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return status;
+}
+
+// >>release
+
+SPYI_FN void spyi_prepared_free(spy_prepared *p) {
+    spy_device *device = p->object.device;
+    spyi_prepare_join(p);
+    if (p->plan) spyi_plan_release(device, p->plan);
+    if (p->previous) p->previous->next = p->next;
+    else device->prepared = p->next;
+    if (p->next) p->next->previous = p->previous;
+    spyi_text_free(&p->error);
+    spyi_module_drop(p->function->module);
+    p->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    spyi_free(&device->ctx, p, sizeof *p);
+}
+
+void spy_release_prepared(spy_prepared *prepared) {
+    if (!prepared || !spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared")) return;
+    spy_device *device = prepared->object.device;
+    spyi_prepared_free(prepared);
+    spyi_leave(device);
+}
+
+SPYI_FN void spyi_prepared_free_all(spy_device *device) {
+    while (device->prepared) spyi_prepared_free(device->prepared);
+}

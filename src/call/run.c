@@ -1,0 +1,381 @@
+// One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
+//
+// Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
+#include "call/call_internal.h"
+
+// >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
+
+typedef struct spyi_run_state {
+    spy_device *device;
+    spyi_plan *plan;
+    const spyi_bound *bound;
+    const spyi_values *values;
+    spyi_launch *launch;
+    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
+    uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
+    bool waits; // something returns to host memory
+} spyi_run_state;
+
+static void spyi_free_made(spyi_run_state *s, bool keep_new) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!s->made[i] || (keep_new && s->bound->leaves[i].source == SPYI_SOURCE_NEW)) continue;
+        spyi_tensor_unlink(s->made[i]);
+        spyi_tensor_free(s->made[i]);
+        s->made[i] = NULL;
+    }
+}
+
+// The scalar type of a host array's elements once they are on the device.
+static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->element;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar;
+}
+
+static spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display, v->type->display);
+    const spy_arg *arg = v->arg;
+    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *error) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_value *v = &s->values->items[leaf->value];
+    spy_status status = SPY_OK;
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.rank = v->rank;
+    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    int64_t count = spyi_shape_count(&shape);
+    spy_dtype to = spyi_leaf_scalar(leaf), from = v->type->scalar;
+    void *converted = NULL;
+    if (leaf->in && to != from) {
+        converted = malloc((size_t)count * spyi_scalar_size(to) + 1);
+        if (!converted) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        if (!spyi_convert_scalars(converted, to, v->arg->value.data, from, (size_t)count)) {
+            free(converted);
+            return spyi_does_not_fit(leaf, v, error);
+        }
+    }
+    s->made[i] = spyi_tensor_make(s->device, leaf->element, &shape, NULL, error, &status);
+    if (s->made[i] && leaf->in)
+        status = spyi_tensor_upload(s->made[i], converted ? converted : v->arg->value.data, error);
+    free(converted);
+    return status;
+}
+
+static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
+    uint32_t size = 0;
+    spy_device *device = s->device;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (leaf->source != SPYI_SOURCE_READBACK) continue;
+        size = (uint32_t)spyi_align(size, 64);
+        s->readback_offset[i] = size;
+        size += (uint32_t)spyi_type_device_stride(leaf->type);
+        s->waits = true;
+    }
+    if (!s->waits || size == 0) return SPY_OK;
+    if (device->readback && device->readback->size < size) {
+        spyi_pool_give(device, device->readback); // every call that uses it waits, so the GPU is done with it
+        device->readback = NULL;
+    }
+    spy_status status = SPY_OK;
+    if (!device->readback)
+        device->readback =
+            spyi_pool_take(device, SPYI_MEMORY_READBACK, size < 4096 ? 4096 : size, "slangpy readback", error, &status);
+    if (!device->readback) return status;
+    char *memory = (char *)device->readback->chunk.mapped + device->readback->offset;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (leaf->source != SPYI_SOURCE_READBACK) continue;
+        spyi_launch_leaf *at = &s->launch->leaves[i];
+        at->storage = device->readback;
+        at->offset = at->begin = s->readback_offset[i];
+        at->end = at->begin + at->memory_size;
+        if (leaf->in)
+            spyi_type_to_device(leaf->type, memory + at->offset, s->values->items[leaf->value].arg->value.data, 1);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
+    const spyi_bound *b = s->bound;
+    spy_status status = spyi_make_readback(s, error);
+    for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->source == SPYI_SOURCE_UPLOAD) {
+            status = spyi_make_upload(s, i, error);
+            s->waits = s->waits || leaf->out;
+        } else if (leaf->source == SPYI_SOURCE_NEW) {
+            s->made[i] = spyi_tensor_make(s->device, leaf->element, &s->launch->shape, NULL, error, &status);
+        }
+        if (s->made[i]) s->launch->leaves[i].storage = s->made[i]->storage;
+    }
+    return status;
+}
+
+// >>the block
+
+// Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
+// Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
+static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
+    uint32_t s = 0;
+    while (s < 31 && ((uint32_t)1 << s) < d) s++;
+    *shift = s;
+    *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
+}
+
+static bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    spy_dtype from = arg->dtype, to = leaf->element->scalar;
+    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+        float f;
+        double d;
+        switch (to) {
+        case SPY_FLOAT32:
+            f = (float)arg->value.f;
+            memcpy(out, &f, sizeof f);
+            return true;
+        case SPY_FLOAT64:
+            d = arg->value.f;
+            memcpy(out, &d, sizeof d);
+            return true;
+        case SPY_INT32:
+        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        default: break;
+        }
+    }
+    uint8_t host[8];
+    // The union holds 64 bits of the number's own family.
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : arg->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
+    spyi_type_to_device(leaf->element, out, host, 1);
+    return true;
+}
+
+static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out) {
+    const spyi_type *scalar = leaf->type;
+    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
+    size_t count = 1;
+    for (uint32_t d = 0; d < v->rank; d++) count *= (size_t)v->dims[d];
+    if (scalar->scalar == v->type->scalar) {
+        spyi_type_to_device(leaf->type, out, v->arg->value.data, 1);
+        return true;
+    }
+    void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    bool good = host && spyi_convert_scalars(host, scalar->scalar, v->arg->value.data, v->type->scalar, count);
+    if (good) spyi_type_to_device(leaf->type, out, host, 1);
+    free(host);
+    return good;
+}
+
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row, uint8_t *block,
+                                  spyi_text *error) {
+    const spyi_launch *launch = s->launch;
+    bool index64 = variant->key.index64;
+    memset(block, 0, variant->emitted.block_size);
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        const spyi_pack *pack = &variant->emitted.packs[p];
+        const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
+        const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
+        uint8_t *out = block + pack->offset;
+        uint32_t u = 0, other;
+        int64_t stride;
+        uint64_t address;
+        switch ((spyi_pack_op)pack->op) {
+        case SPYI_PACK_COUNT:
+            u = (uint32_t)launch->count;
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_SIZE:
+            u = (uint32_t)launch->dims[pack->dim];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_MAGIC:
+            spyi_divider((uint32_t)launch->dims[pack->dim], &u, &other);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_SHIFT:
+            spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_ADDRESS:
+            address = at->storage->chunk.address + at->storage->offset + at->offset;
+            memcpy(out, &address, 8);
+            break;
+        case SPYI_PACK_BASE: memcpy(out, &at->binding_base, 4); break;
+        case SPYI_PACK_STRIDE:
+        case SPYI_PACK_INNER:
+            stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];
+            memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
+            break;
+        case SPYI_PACK_SCALAR:
+            if (!spyi_pack_scalar(leaf, s->values->items[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
+            break;
+        case SPYI_PACK_BYTES:
+            spyi_type_to_device(leaf->type, out, s->values->items[leaf->value].arg->value.data, 1);
+            break;
+        case SPYI_PACK_INLINE:
+            if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
+                return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
+            break;
+        }
+    }
+    return SPY_OK;
+}
+
+// >>hazards
+
+static bool spyi_ranges_overlap(const spyi_launch_leaf *a, const spyi_launch_leaf *b) {
+    return a->storage == b->storage && a->begin < b->end && b->begin < a->end;
+}
+
+// Outputs may share memory with inputs only element by element: threads run in any order.
+static spy_status spyi_check_overlap(const spyi_run_state *s, spyi_text *error) {
+    const spyi_bound *b = s->bound;
+    const spyi_launch *launch = s->launch;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        const spyi_launch_leaf *out = &launch->leaves[i];
+        for (uint32_t j = 0; j < b->leaf_count; j++) {
+            const spyi_launch_leaf *other = &launch->leaves[j];
+            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other)) continue;
+            bool same = !b->leaves[j].out && out->offset == other->offset && out->memory_size == other->memory_size &&
+                        memcmp(out->strides, other->strides, launch->rank * sizeof *out->strides) == 0;
+            if (same) continue;
+            spyi_text_add(error, "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
+                                 "what others have written; use another tensor",
+                          b->leaves[i].path, b->leaves[j].path);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+    }
+    return SPY_OK;
+}
+
+static bool spyi_take_hazards(spyi_run_state *s) {
+    spy_device *device = s->device;
+    const spyi_bound *b = s->bound;
+    bool barrier = false;
+    for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
+        const spyi_launch_leaf *at = &s->launch->leaves[i];
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
+        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+    }
+    if (barrier) device->epoch++;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_launch_leaf *at = &s->launch->leaves[i];
+        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+    }
+    s->plan->last_submit = submit;
+    return barrier;
+}
+
+// >>dispatch and results
+
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+    spy_device *device = s->device;
+    spyi_cache *cache = device->cache;
+    const spyi_emitted *e = &variant->emitted;
+    spyi_dispatch dispatch;
+    spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
+    if (cache->block_capacity < e->block_size) {
+        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size);
+        if (!block) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        cache->block = block;
+        cache->block_capacity = e->block_size;
+    }
+    uint64_t threads = ((uint64_t)s->launch->count + variant->key.width - 1) / variant->key.width;
+    uint64_t groups = (threads + e->group_size - 1) / e->group_size;
+    uint64_t most = device->base->limits.info.max_group_count;
+    dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
+    dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);
+    dispatch.groups[2] = 1;
+    spy_status status = spyi_pack_block(s, variant, dispatch.groups[0] * e->group_size, cache->block, error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; i < e->binding_count; i++) {
+        const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
+        bindings[i].handle = at->storage->chunk.handle;
+        bindings[i].offset = at->binding_offset;
+        bindings[i].range = at->storage->offset + at->end - at->binding_offset;
+    }
+    dispatch.kernel = variant->kernel;
+    dispatch.block = cache->block;
+    dispatch.bindings = bindings;
+    dispatch.barrier = spyi_take_hazards(s);
+    if (timed) status = device->backend->time_begin(device->gpu, error);
+    if (status == SPY_OK) status = device->backend->dispatch(device->gpu, &dispatch, error);
+    if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
+    return status;
+}
+
+static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
+    spy_device *device = s->device;
+    const spyi_bound *b = s->bound;
+    spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
+    for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (!leaf->out) continue;
+        if (leaf->source == SPYI_SOURCE_READBACK) {
+            const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
+            spyi_type_to_host(leaf->type, v->arg->value.out, memory + s->readback_offset[i], 1);
+        } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
+            status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
+        }
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns, spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    spyi_run_state s;
+    s.device = device;
+    s.plan = plan;
+    s.bound = &plan->bound;
+    s.values = values;
+    s.launch = &device->cache->launch;
+    s.waits = false;
+    memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
+    spy_status status = spyi_launch_shape(plan, values, s.launch, error);
+    if (status != SPY_OK) return status;
+    spyi_variant *variant = NULL;
+    if (s.launch->count > 0) {
+        status = spyi_check_overlap(&s, error);
+        if (status != SPY_OK) return status;
+        variant = spyi_variant_find(plan, &s.launch->key);
+        if (!variant) {
+            status = spyi_variant_create(plan, &s.launch->key, &variant, error);
+            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+            if (status != SPY_OK) return status;
+        }
+    }
+    status = spyi_make_memory(&s, error);
+    if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
+        status = spyi_launch_place(plan, s.launch, error);
+    if (status == SPY_OK && variant) {
+        status = spyi_dispatch_launch(&s, variant, timed, error);
+        device->stats.calls++;
+    }
+    if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
+    if (status == SPY_OK && variant && timed) status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
+    if (status == SPY_OK)
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
+            if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
+                *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
+    spyi_free_made(&s, status == SPY_OK);
+    return status;
+}

@@ -1,0 +1,176 @@
+// Scalars from one dtype to another, with the rules for what fits. Source: design.md, "Values and types".
+#include "compiler/type.h"
+
+// >>half
+
+// Round to nearest even, straight from double: one rounding, also for subnormal halves.
+uint16_t spyi_float_to_half(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)((bits >> 48) & 0x8000u);
+    int exponent = (int)((bits >> 52) & 0x7ff) - 1023;
+    uint64_t mantissa = bits & 0xfffffffffffffull;
+    if (exponent == 1024) { // infinity; a NaN stays one
+        uint16_t payload = mantissa ? (uint16_t)(0x200u | (uint16_t)(mantissa >> 42)) : (uint16_t)0;
+        return (uint16_t)(sign | 0x7c00u | payload);
+    }
+    if (exponent > 15) return (uint16_t)(sign | 0x7c00u);
+    if (exponent < -25) return sign;
+    mantissa |= 0x10000000000000ull;
+    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by themselves.
+    int drop = exponent >= -14 ? 42 : 42 + (-14 - exponent);
+    uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), middle = 1ull << (drop - 1);
+    if (rest > middle || (rest == middle && (kept & 1))) ++kept;
+    uint32_t half = exponent >= -14 ? (uint32_t)kept + ((uint32_t)(exponent + 14) << 10) : (uint32_t)kept;
+    return (uint16_t)(sign | half);
+}
+
+double spyi_half_to_float(uint16_t half) {
+    uint64_t sign = (uint64_t)(half & 0x8000u) << 48, mantissa = half & 0x3ffu, bits;
+    int exponent = (half >> 10) & 31;
+    double value;
+    if (exponent == 31) {
+        bits = sign | 0x7ff0000000000000ull | mantissa << 42;
+    } else if (exponent == 0) {
+        value = (double)mantissa / 16777216.0; // 2^-24
+        memcpy(&bits, &value, sizeof bits);
+        bits |= sign;
+    } else {
+        bits = sign | (uint64_t)(exponent + 1008) << 52 | mantissa << 42;
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// >>one scalar: read into the widest type of its kind, check, write
+
+typedef enum spyi_scalar_kind { SPYI_SCALAR_SIGNED, SPYI_SCALAR_UNSIGNED, SPYI_SCALAR_FLOAT } spyi_scalar_kind;
+
+typedef struct spyi_any_scalar {
+    spyi_scalar_kind kind;
+    int64_t i;
+    uint64_t u;
+    double f;
+} spyi_any_scalar;
+
+static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
+    spyi_any_scalar s = { SPYI_SCALAR_SIGNED, 0, 0, 0 };
+#define SPYI_READ(ctype, scalar_kind, member, wide)                                                           \
+    {                                                                                                         \
+        ctype v;                                                                                              \
+        memcpy(&v, from, sizeof v);                                                                           \
+        s.kind = scalar_kind;                                                                                 \
+        s.member = (wide)v;                                                                                   \
+    }                                                                                                         \
+    break
+    switch (type) {
+    case SPY_BOOL:
+        s.kind = SPYI_SCALAR_UNSIGNED;
+        s.u = *from != 0;
+        break;
+    case SPY_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
+    case SPY_FLOAT16: {
+        uint16_t half;
+        memcpy(&half, from, sizeof half);
+        s.kind = SPYI_SCALAR_FLOAT;
+        s.f = spyi_half_to_float(half);
+        break;
+    }
+    case SPY_FLOAT32:
+    case SPY_DTYPE_DEFAULT:
+    case SPY_DTYPE_COUNT:
+    default: SPYI_READ(float, SPYI_SCALAR_FLOAT, f, double);
+    }
+#undef SPYI_READ
+    return s;
+}
+
+static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
+    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
+    bool is_signed = type == SPY_INT8 || type == SPY_INT16 || type == SPY_INT32 || type == SPY_INT64;
+    *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
+    if (is_signed) *high >>= 1;
+    *low = is_signed ? -(int64_t)*high - 1 : 0;
+}
+
+static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
+    int64_t low;
+    uint64_t high;
+    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 || type == SPY_DTYPE_DEFAULT)
+        return true;
+    spyi_integer_range(type, &low, &high);
+    if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
+    if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
+    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence `<`.
+    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
+    return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
+}
+
+static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
+    // Two's complement makes one 64-bit pattern of all three kinds.
+    uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
+    if (type == SPY_FLOAT16) {
+        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
+        memcpy(to, &half, sizeof half);
+    } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
+        float v = s->kind == SPYI_SCALAR_FLOAT ? (float)s->f : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i : (float)s->u;
+        memcpy(to, &v, sizeof v);
+    } else if (type == SPY_FLOAT64) {
+        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        memcpy(to, &v, sizeof v);
+    } else if (type == SPY_BOOL) {
+        uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
+        memcpy(to, &v, sizeof v);
+    } else {
+        if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
+        switch (spyi_scalar_size(type)) {
+        case 1: {
+            uint8_t v = (uint8_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        case 2: {
+            uint16_t v = (uint16_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        case 4: {
+            uint32_t v = (uint32_t)bits;
+            memcpy(to, &v, sizeof v);
+            break;
+        }
+        default: memcpy(to, &bits, sizeof bits); break;
+        }
+    }
+}
+
+// >>the entry point
+
+bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
+    char *out = (char *)to;
+    const char *in = (const char *)from;
+    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
+    if (count == 0) return true;
+    if (to_type == from_type && to_type != SPY_BOOL) {
+        memcpy(out, in, count * to_size);
+        return true;
+    }
+    for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
+        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
+        if (!spyi_scalar_fits(&s, to_type)) return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
+        spyi_scalar_write(out + i * to_size, to_type, &s);
+    }
+    return true;
+}

@@ -1,0 +1,127 @@
+// Finding and opening libslang, and the process's one global session. Order of the search: design.md, "Finding the compiler".
+#include "compiler/internal.h"
+
+#if defined(_WIN32)
+#define SPYI_SL_FILE_NAMES { "slang-compiler.dll", "slang.dll" }
+#elif defined(__APPLE__)
+#define SPYI_SL_FILE_NAMES { "libslang-compiler.dylib", "libslang-compiler.0.2026.14.1.dylib", "libslang.dylib" }
+#else
+#define SPYI_SL_FILE_NAMES { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
+#endif
+
+// With the thread's last error, the only mutable global of the library: under the global lock.
+static spyi_sl_library spyi_sl_the_library;
+
+// Open `path` and fill the table. On failure one line about it goes to `tried`, and the table is as before.
+static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
+    void *handle = spyi_library_open(path);
+    if (!handle) {
+        spyi_text_add(tried, "  %s: %s\n", path, spyi_library_error());
+        return false;
+    }
+    spyi_sl_library found;
+    memset(&found, 0, sizeof found);
+    const char *missing = NULL;
+    void *symbol = NULL;
+#define SPYI_SL_LOAD(result, name, arguments)                                                                 \
+    symbol = spyi_library_symbol(handle, #name);                                                              \
+    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                  \
+    else if (!missing) missing = #name;
+    SPYI_SL_FUNCTIONS(SPYI_SL_LOAD)
+#undef SPYI_SL_LOAD
+    const char *version = found.spGetBuildTagString ? found.spGetBuildTagString() : NULL;
+    if (missing) {
+        if (version) spyi_text_add(tried, "  %s: is Slang %s, too old: it has no %s\n", path, version, missing);
+        else spyi_text_add(tried, "  %s: is a library, but not Slang's compiler: it has no %s\n", path, missing);
+        spyi_library_close(handle);
+        return false;
+    }
+    found.handle = handle;
+    found.path = spyi_strdup(path);
+    found.version = spyi_strdup(version ? version : "unknown");
+    free(library->path);
+    free(library->version);
+    *library = found;
+    return true;
+}
+
+static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text *tried) {
+    static const char *const names[] = SPYI_SL_FILE_NAMES;
+    size_t count = sizeof names / sizeof names[0];
+    // A path that somebody named is the one they get: no silent fallback.
+    if (path) {
+        spyi_text_add(tried, "  (the device's slang_library)\n");
+        return spyi_sl_open(path, library, tried);
+    }
+    const char *named = getenv("SLANGPY_SLANG_LIBRARY");
+    if (named && *named) {
+        spyi_text_add(tried, "  (environment variable SLANGPY_SLANG_LIBRARY)\n");
+        return spyi_sl_open(named, library, tried);
+    }
+    spyi_text folder = { NULL, 0, 0 }, file = { NULL, 0, 0 };
+    bool found = false;
+    spyi_own_folder(&folder);
+    for (size_t i = 0; i < count && !found && folder.size; ++i) {
+        spyi_text_clear(&file);
+        spyi_text_add(&file, "%s/%s", spyi_text_str(&folder), names[i]);
+        if (spyi_file_exists(spyi_text_str(&file))) found = spyi_sl_open(spyi_text_str(&file), library, tried);
+        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
+    }
+    for (size_t i = 0; i < count && !found; ++i) found = spyi_sl_open(names[i], library, tried);
+    spyi_text_free(&file);
+    spyi_text_free(&folder);
+    return found;
+}
+
+spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spyi_text *error) {
+    spyi_sl_library *library = &spyi_sl_the_library;
+    spy_status status = SPY_OK;
+    spyi_text tried = { NULL, 0, 0 };
+    spyi_global_lock();
+    if (library->users > 0 && path && strcmp(path, library->path) != 0) {
+        void *other = spyi_library_open(path); // a second name of the same file gives the same handle
+        if (other) spyi_library_close(other);
+        if (other != library->handle) {
+            spyi_text_add(error, "the Slang compiler %s cannot be used: this process already uses %s (Slang %s), and one process "
+                          "uses one; give all devices the same slang_library", path, library->path, library->version);
+            status = SPY_ERROR_NO_COMPILER;
+        }
+    }
+    const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
+    bool wanted = !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
+    if (status == SPY_OK && wanted && !spyi_sl_search(path, library, &tried)) {
+        spyi_text_add(error, "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
+                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler from that wheel; then set "
+                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path", spyi_text_str(&tried));
+        status = SPY_ERROR_NO_COMPILER;
+    }
+    if (status == SPY_OK && !library->global) {
+        spyi_sl_global_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.structureSize = (uint32_t)sizeof desc;
+        desc.minLanguageVersion = 2025;
+        if (library->slang_createGlobalSession2(&desc, &library->global) < 0 || !library->global) {
+            library->global = NULL;
+            spyi_text_add(error, "%s (Slang %s) cannot make a session", library->path, library->version);
+            status = SPY_ERROR_NO_COMPILER;
+        }
+    }
+    if (status == SPY_OK) {
+        library->users++;
+        *result = library;
+    }
+    spyi_global_unlock();
+    spyi_text_free(&tried);
+    return status;
+}
+
+void spyi_sl_release(void) {
+    spyi_sl_library *library = &spyi_sl_the_library;
+    spyi_global_lock();
+    if (library->users > 0 && --library->users == 0) {
+        library->global->v->release(library->global);
+        library->global = NULL;
+        // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new device.
+    }
+    spyi_global_unlock();
+}

@@ -1,0 +1,417 @@
+// Slang's reflection in our terms: names made safe, Slang types to ours and back, functions to signatures.
+#include "compiler/internal.h"
+
+// >>names
+
+static bool spyi_sl_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also takes the
+// first of two words and drops the rest. Source: slang-abi/README.md, section 6.
+bool spyi_sl_name_is_safe(const char *name) {
+    int depth = 0;
+    char before = '\0'; // last character that was no space
+    bool space = false;
+    if (!name || !((spyi_sl_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
+    if (strlen(name) > 1000) return false;
+    for (const char *p = name; *p; ++p) {
+        char c = *p;
+        if (c == ' ') {
+            space = true;
+            continue;
+        }
+        if (spyi_sl_is_word(c)) {
+            if (space && (spyi_sl_is_word(before) || before == '>')) return false; // "float3 float"
+            if ((before == '.' || before == ':') && c >= '0' && c <= '9') return false;
+            if (before == '>' || before == ']') return false;
+        } else if (c == '<') {
+            if (!spyi_sl_is_word(before) || ++depth > 8) return false;
+        } else if (c == '>') {
+            if (depth-- == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+        } else if (c == ',') {
+            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+        } else if (c == '.') {
+            if (!spyi_sl_is_word(before) && before != '>') return false;
+        } else if (c == ':') {
+            if (p[1] != ':' || (!spyi_sl_is_word(before) && before != '>')) return false;
+            ++p;
+        } else if (c == '-') { // a negative value: Foo<-3>
+            if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
+        } else if (c == '[') { // sizes only, and only inside <>: outside they are taken off before
+            if (depth == 0 || !(spyi_sl_is_word(before) || before == '>' || before == ']')) return false;
+            const char *q = p + 1;
+            while (*q >= '0' && *q <= '9') ++q;
+            if (q == p + 1 || *q != ']') return false;
+            p = q;
+            c = ']';
+        } else {
+            return false;
+        }
+        before = c;
+        space = false;
+    }
+    return depth == 0 && before != '.' && before != ':';
+}
+
+// The last part of a qualified name: after "::" or "." outside <>.
+static const char *spyi_sl_last_part(const char *name, size_t *prefix) {
+    const char *last = name;
+    int depth = 0;
+    *prefix = 0;
+    for (const char *p = name; *p; ++p) {
+        if (*p == '<') ++depth;
+        else if (*p == '>') --depth;
+        else if (depth == 0 && (*p == '.' || *p == ':')) {
+            *prefix = (size_t)(p - name);
+            if (*p == ':' && p[1] == ':') ++p;
+            last = p + 1;
+        }
+    }
+    return last;
+}
+
+void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out) {
+    spyi_sl_blob *blob = NULL;
+    if (slang && SPYI_SL_FUNCTION(unit, spReflectionType_GetFullName)(slang, &blob) >= 0 && blob) {
+        const char *s = (const char *)blob->v->getBufferPointer(blob);
+        size_t size = s ? blob->v->getBufferSize(blob) : 0;
+        while (size > 0 && s[size - 1] == '\0') --size;
+        if (size) spyi_text_add_n(out, s, size);
+    }
+    spyi_sl_blob_free(&blob);
+}
+
+// >>types
+
+spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    if (!spyi_sl_name_is_safe(name)) return NULL;
+    spyi_sl_type *type = SPYI_SL_FUNCTION(unit, spReflection_FindTypeByName)(live->layout, name);
+    live->kept_kib += 1;
+    if (!type) return NULL;
+    spyi_text full = { NULL, 0, 0 };
+    spyi_sl_full_name(unit, type, &full);
+    bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>"); // "Foo<float>" for Foo<let N:int>
+    spyi_text_free(&full);
+    return good ? type : NULL;
+}
+
+spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live, const spyi_type *type) {
+    if (!type || type->kind == SPYI_TYPE_VOID) return NULL;
+    if (type->id >= live->by_id_count) {
+        uint32_t count = (type->id + 64) * 2;
+        spyi_sl_type **grown = (spyi_sl_type **)realloc((void *)live->by_id, count * sizeof *grown);
+        if (!grown) return NULL;
+        memset((void *)(grown + live->by_id_count), 0, (count - live->by_id_count) * sizeof *grown);
+        live->by_id = grown;
+        live->by_id_count = count;
+    }
+    if (!live->by_id[type->id]) live->by_id[type->id] = spyi_sl_type_named(unit, live, type->name);
+    return live->by_id[type->id];
+}
+
+static spyi_sl_known *spyi_sl_known_slot(spyi_sl_live *live, const spyi_sl_type *slang) {
+    size_t i = (size_t)(((uintptr_t)slang >> 4) * 0x9e3779b97f4a7c15ull >> 20) & (live->known_capacity - 1);
+    while (live->known[i].slang && live->known[i].slang != slang) i = (i + 1) & (live->known_capacity - 1);
+    return &live->known[i];
+}
+
+static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spyi_type *type) {
+    if (live->known_count * 2 >= live->known_capacity) {
+        spyi_sl_known *old = live->known;
+        uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
+        spyi_sl_known *grown = (spyi_sl_known *)calloc(capacity, sizeof *grown);
+        if (!grown) return; // only a cache
+        live->known = grown;
+        live->known_capacity = capacity;
+        for (uint32_t i = 0; i < old_capacity; ++i)
+            if (old[i].slang) *spyi_sl_known_slot(live, old[i].slang) = old[i];
+        free(old);
+    }
+    spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
+    if (!slot->slang) live->known_count++;
+    slot->slang = slang;
+    slot->type = type;
+}
+
+static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
+    switch (slang) {
+    case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
+    case SPYI_SL_SCALAR_INT8: return SPY_INT8;
+    case SPYI_SL_SCALAR_UINT8: return SPY_UINT8;
+    case SPYI_SL_SCALAR_INT16: return SPY_INT16;
+    case SPYI_SL_SCALAR_UINT16: return SPY_UINT16;
+    case SPYI_SL_SCALAR_INT32: return SPY_INT32;
+    case SPYI_SL_SCALAR_UINT32: return SPY_UINT32;
+    case SPYI_SL_SCALAR_INT64: return SPY_INT64;
+    case SPYI_SL_SCALAR_UINT64: return SPY_UINT64;
+    case SPYI_SL_SCALAR_FLOAT16: return SPY_FLOAT16;
+    case SPYI_SL_SCALAR_FLOAT32: return SPY_FLOAT32;
+    case SPYI_SL_SCALAR_FLOAT64: return SPY_FLOAT64;
+    default: return SPY_DTYPE_DEFAULT;
+    }
+}
+
+static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, const char *name) {
+    spyi_types *types = unit->compiler->types;
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    const spyi_type *type = NULL;
+    spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout) return spyi_type_other(types, name);
+    unsigned category = SPYI_SL_CATEGORY_UNIFORM, count = lib->spReflectionType_GetFieldCount(slang);
+    size_t size = lib->spReflectionTypeLayout_GetSize(layout, category);
+    // Tuple and its like have a layout with fields that the type does not list.
+    if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
+        return spyi_type_other(types, name);
+    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    bool plain = fields != NULL;
+    size_t end = 0;
+    for (unsigned i = 0; i < count && plain; ++i) {
+        spyi_sl_variable *variable = lib->spReflectionType_GetFieldByIndex(slang, i);
+        spyi_sl_variable_layout *place = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        fields[i].name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+        plain = place && fields[i].name;
+        if (!plain) break;
+        fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
+        fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
+        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID
+            && fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
+        end = fields[i].device_offset + fields[i].type->device_size;
+    }
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
+    if (plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
+        type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
+    free(fields);
+    return type ? type : spyi_type_other(types, name);
+}
+
+// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12 prints a size
+// that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]", "float[]"), where libslang's own
+// function throws.
+static int64_t spyi_sl_printed_count(const char *name) {
+    const char *bracket = strrchr(name, '['), *digits;
+    if (!bracket) return 0;
+    digits = bracket + 1;
+    if (strncmp(digits, "int(", 4) == 0) digits += 4;
+    else if (strncmp(digits, "uint(", 5) == 0) digits += 5;
+    char *end = NULL;
+    long long count = strtoll(digits, &end, 10);
+    bool whole = end != digits && (*end == ']' || *end == ')' || *end == 'U' || *end == 'u');
+    return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
+}
+
+const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open) {
+    spyi_types *types = unit->compiler->types;
+    const spyi_sl_library *lib = unit->compiler->library;
+    const spyi_type *type = NULL;
+    if (!slang) return spyi_type_other(types, "?");
+    if (live->known_count) {
+        const spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
+        if (slot->slang) return slot->type;
+    }
+    spyi_text text = { NULL, 0, 0 };
+    spyi_sl_full_name(unit, slang, &text);
+    const char *name = spyi_text_str(&text);
+    unsigned kind = lib->spReflectionType_GetKind(slang);
+    // With open generics about, a type is known to be concrete when its name leads back to it.
+    if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY && spyi_sl_type_named(unit, live, name) != slang)
+        kind = 0;
+    unsigned slang_scalar = 0;
+    if (kind == SPYI_SL_KIND_SCALAR || kind == SPYI_SL_KIND_VECTOR || kind == SPYI_SL_KIND_MATRIX)
+        slang_scalar = lib->spReflectionType_GetScalarType(slang);
+    spy_dtype scalar = spyi_sl_scalar(slang_scalar);
+    switch (kind) {
+    case SPYI_SL_KIND_SCALAR:
+        if (slang_scalar == SPYI_SL_SCALAR_VOID) type = spyi_type_void(types);
+        else if (scalar != SPY_DTYPE_DEFAULT) type = spyi_type_scalar(types, scalar);
+        break;
+    case SPYI_SL_KIND_VECTOR: {
+        size_t columns = lib->spReflectionType_GetElementCount(slang);
+        if (scalar != SPY_DTYPE_DEFAULT && columns >= 1 && columns <= 4) type = spyi_type_vector(types, scalar, (uint32_t)columns);
+        break;
+    }
+    case SPYI_SL_KIND_MATRIX: {
+        unsigned rows = lib->spReflectionType_GetRowCount(slang), columns = lib->spReflectionType_GetColumnCount(slang);
+        if (scalar != SPY_DTYPE_DEFAULT && rows >= 1 && rows <= 4 && columns >= 1 && columns <= 4)
+            type = spyi_type_matrix(types, scalar, rows, columns);
+        break;
+    }
+    case SPYI_SL_KIND_ARRAY: {
+        const spyi_type *element = spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        int64_t count = spyi_sl_printed_count(name);
+        if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
+        break;
+    }
+    case SPYI_SL_KIND_ENUM: {
+        spyi_sl_type *tag = lib->spReflectionType_GetElementType(slang);
+        scalar = tag ? spyi_sl_scalar(lib->spReflectionType_GetScalarType(tag)) : SPY_DTYPE_DEFAULT;
+        if (scalar != SPY_DTYPE_DEFAULT) type = spyi_type_enum(types, name, scalar);
+        break;
+    }
+    case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
+    default: break;
+    }
+    if (!type) type = spyi_type_other(types, name);
+    spyi_text_free(&text);
+    spyi_sl_known_add(live, slang, type);
+    return type;
+}
+
+const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
+    const spyi_type *type = spyi_type_parse(unit->compiler->types, name);
+    if (type || !name) return type;
+    // "Foo<3>[4][2]" in C's order: sizes are taken off here, because Slang reads them the other way round.
+    int64_t sizes[8];
+    int count = 0;
+    spyi_text base = { NULL, 0, 0 };
+    spyi_text_add(&base, "%s", name);
+    while (count < 8 && base.size > 2 && base.data[base.size - 1] == ']') {
+        char *bracket = strrchr(base.data, '['), *end = NULL;
+        if (!bracket || bracket[1] < '0' || bracket[1] > '9') break;
+        sizes[count++] = (int64_t)strtoll(bracket + 1, &end, 10);
+        if (*end != ']' || sizes[count - 1] < 1) {
+            base.size = 0;
+            break;
+        }
+        *bracket = '\0';
+        base.size = (size_t)(bracket - base.data);
+    }
+    if (base.size) {
+        spyi_global_lock();
+        spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+        spyi_sl_type *slang = spyi_sl_type_named(unit, live, base.data);
+        if (slang) type = spyi_sl_to_type(unit, live, slang, false);
+        spyi_global_unlock();
+    }
+    for (int i = 0; i < count && type; ++i) type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
+    spyi_text_free(&base);
+    return type;
+}
+
+// >>functions
+
+uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
+    if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return 1;
+    return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(function);
+}
+
+// Slang lists overloads last declared first; people count the other way.
+spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index) {
+    uint32_t count = spyi_sl_overload_count(unit, function);
+    if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return function;
+    return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
+}
+
+static bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    size_t prefix = 0;
+    spyi_sl_last_part(name, &prefix);
+    if (!prefix) return false;
+    spyi_text owner = { NULL, 0, 0 };
+    spyi_text_add_n(&owner, name, prefix);
+    bool method = spyi_sl_type_named(unit, live, spyi_text_str(&owner)) != NULL;
+    spyi_text_free(&owner);
+    return method;
+}
+
+spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    if (!spyi_sl_name_is_safe(name)) return NULL;
+    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+    live->kept_kib += 1;
+    if (!f) return NULL;
+    bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
+    if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
+    // A property is found as a function that is none.
+    if (!set && !SPYI_SL_FUNCTION(unit, spReflectionFunction_GetResultType)(f)) return NULL;
+    return f;
+}
+
+static void spyi_sl_add_type(const spyi_type *type, spyi_text *out) {
+    spyi_text_add(out, "%s", type->display);
+}
+
+void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
+                          bool specialised, spyi_signature *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    size_t prefix = 0;
+    const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
+    memset(out, 0, sizeof *out);
+    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open only if it
+    // has parameters of its own.
+    spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
+    const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
+    bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
+    out->generic = !specialised && generic && (!strchr(name, '<') || (owns && !strchr(last, '<')));
+    out->differentiable = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
+    out->result = spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
+    unsigned count = lib->spReflectionFunction_GetParameterCount(function);
+    out->params = (spyi_param *)calloc(count + 1, sizeof *out->params);
+    spyi_text text = { NULL, 0, 0 };
+    spyi_sl_add_type(out->result, &text);
+    spyi_text_add(&text, " %.*s(", (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
+                                                                          : (ptrdiff_t)strlen(name)), name);
+    for (unsigned i = 0; i < count && out->params; ++i) {
+        spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
+        spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
+        const char *param_name = v ? lib->spReflectionVariable_GetName(v) : NULL;
+        spyi_param *p = &out->params[out->param_count];
+        if (!v) continue;
+        p->type = spyi_sl_to_type(unit, live, type, out->generic);
+        // An empty pack is listed as one parameter of a type without a name: it takes no argument.
+        if (p->type->kind == SPYI_TYPE_OTHER && strcmp(p->type->name, "?") == 0 && specialised) continue;
+        p->name = spyi_strdup(param_name ? param_name : "");
+        bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
+        bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+        p->out = is_out || is_inout;
+        p->in = !is_out || is_inout;
+        p->no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
+        p->has_default = lib->spReflectionVariable_HasDefaultValue(v);
+        spyi_text_add(&text, "%s%s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
+                      p->out ? (p->in ? "inout " : "out ") : "");
+        spyi_sl_add_type(p->type, &text);
+        spyi_text_add(&text, " %s%s", p->name, p->has_default ? " = ..." : "");
+        out->param_count++;
+    }
+    spyi_text_add(&text, ")");
+    out->display = spyi_strdup(spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
+spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
+    memset(out, 0, sizeof *out);
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+    spyi_sl_function *found = spyi_sl_find_function(unit, live, name);
+    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0, left_out = 0;
+    bool method = found && spyi_sl_is_method(unit, live, name);
+    out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
+    for (uint32_t i = 0; i < count && out->items; ++i) {
+        spyi_sl_function *f = spyi_sl_overload(unit, found, i);
+        // A method of an instance has no `this` among its parameters. Such a set keeps its length, so that the numbers of
+        // the others stay, only when it has a static member at all.
+        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC)) left_out++;
+        spyi_sl_to_signature(unit, live, f, name, false, &out->items[out->count++]);
+    }
+    spyi_global_unlock();
+    if (count > 0 && left_out == count) {
+        spyi_overloads_free(out);
+        spyi_text_add(error, "'%s' is a method of an instance; only functions and static methods can be called by name", name);
+    }
+    return SPY_OK;
+}
+
+void spyi_signature_free(spyi_signature *signature) {
+    if (!signature) return;
+    for (uint32_t i = 0; i < signature->param_count; ++i) free((void *)(uintptr_t)signature->params[i].name);
+    free(signature->params);
+    free(signature->display);
+    memset(signature, 0, sizeof *signature);
+}
+
+void spyi_overloads_free(spyi_overloads *overloads) {
+    if (!overloads) return;
+    for (uint32_t i = 0; i < overloads->count; ++i) spyi_signature_free(&overloads->items[i]);
+    free(overloads->items);
+    memset(overloads, 0, sizeof *overloads);
+}

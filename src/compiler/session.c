@@ -1,0 +1,472 @@
+// Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all of it in
+// serialized form, and replacing the session by a fresh one before it grows (libslang never frees a module).
+#include "compiler/internal.h"
+
+// >>small helpers
+
+static char **spyi_sl_copy_strings(const char *const *strings, size_t count) {
+    char **copy = (char **)calloc(count ? count : 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; ++i) copy[i] = spyi_strdup(strings[i] ? strings[i] : "");
+    return copy;
+}
+
+static void spyi_sl_free_strings(char **strings, size_t count) {
+    for (size_t i = 0; strings && i < count; ++i) free(strings[i]);
+    free(strings);
+}
+
+// The folder of a path, without its last slash; "." when it has none.
+static void spyi_sl_folder(const char *path, spyi_text *out) {
+    const char *end = NULL;
+    for (const char *p = path; *p; ++p)
+        if (*p == '/' || *p == '\\') end = p;
+    if (!end) spyi_text_add(out, ".");
+    else if (end == path) spyi_text_add(out, "/");
+    else spyi_text_add_n(out, path, (size_t)(end - path));
+}
+
+// A name that `import` accepts: "my-shader.v2" becomes my_shader_v2.
+static char *spyi_sl_module_name(const char *name, const char *path) {
+    spyi_text text = { NULL, 0, 0 };
+    if (!name && path) {
+        name = path;
+        for (const char *p = path; *p; ++p)
+            if (*p == '/' || *p == '\\') name = p + 1;
+        const char *dot = strrchr(name, '.');
+        spyi_text_add_n(&text, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    } else {
+        spyi_text_add(&text, "%s", name && *name ? name : "module");
+    }
+    if (!text.size || (text.data[0] >= '0' && text.data[0] <= '9')) {
+        spyi_text with = { NULL, 0, 0 };
+        spyi_text_add(&with, "_%s", spyi_text_str(&text));
+        spyi_text_free(&text);
+        text = with;
+    }
+    for (char *p = text.data; *p; ++p) {
+        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        if (!word) *p = '_';
+    }
+    char *result = spyi_strdup(text.data);
+    spyi_text_free(&text);
+    return result;
+}
+
+// >>files that Slang asks for: the disk's, and the embedded modules in a folder of their own
+
+#define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
+
+static const spyi_sl_uuid spyi_sl_uuid_unknown = { 0x00000000, 0x0000, 0x0000, { 0xc0, 0, 0, 0, 0, 0, 0, 0x46 } };
+static const spyi_sl_uuid spyi_sl_uuid_castable = { 0x87ede0e1, 0x4852, 0x44b0, { 0x8b, 0xf2, 0xcb, 0x31, 0x87, 0x4d, 0xe2, 0x39 } };
+static const spyi_sl_uuid spyi_sl_uuid_files = { 0x003a09fc, 0x3a4d, 0x4ba0, { 0xad, 0x60, 0x1f, 0xd8, 0x63, 0xa9, 0x15, 0xab } };
+
+static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
+    bool ours = memcmp(uuid, &spyi_sl_uuid_unknown, sizeof *uuid) == 0
+        || memcmp(uuid, &spyi_sl_uuid_castable, sizeof *uuid) == 0 || memcmp(uuid, &spyi_sl_uuid_files, sizeof *uuid) == 0;
+    return ours ? self : NULL;
+}
+
+static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
+    *out = spyi_sl_files_cast(self, uuid);
+    return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
+}
+
+// The object is a part of its compiler, which outlives every session: nothing to count.
+static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
+    (void)self;
+    return 1;
+}
+
+static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
+    const spyi_compiler *compiler = ((const spyi_sl_source_files *)self)->compiler;
+    spyi_text text = { NULL, 0, 0 };
+    const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
+    bool found = false;
+    *out = NULL;
+    if (embedded) {
+        embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
+        for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            size_t n = strlen(compiler->embedded[i].name);
+            found = strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
+                spyi_text_add(&text, "%s\n", *line);
+        }
+    } else {
+        found = spyi_file_read(path, &text);
+    }
+    if (found) {
+        if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
+        *out = compiler->library->slang_createBlob(text.data, text.size);
+    }
+    spyi_text_free(&text);
+    return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+}
+
+static const spyi_sl_files_table spyi_sl_files_functions = {
+    spyi_sl_files_query, spyi_sl_files_count, spyi_sl_files_count, spyi_sl_files_cast, spyi_sl_files_load,
+};
+
+// >>sessions
+
+static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
+    spyi_sl_option o;
+    memset(&o, 0, sizeof o);
+    o.name = name;
+    o.value.int0 = value;
+    return o;
+}
+
+static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
+    spyi_compiler *c = unit->compiler;
+    spyi_sl_global *global = c->library->global;
+    spyi_sl_session *session = NULL;
+    spyi_sl_option options[8];
+    uint32_t option_count = 0;
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
+    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
+    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+    // (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+    if (c->target == SPYI_TARGET_SPIRV) options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+
+    spyi_sl_target_desc target;
+    memset(&target, 0, sizeof target);
+    target.structureSize = sizeof target;
+    target.format = c->target == SPYI_TARGET_SPIRV ? SPYI_SL_TARGET_SPIRV : SPYI_SL_TARGET_CUDA_SOURCE;
+    target.profile = c->target == SPYI_TARGET_SPIRV ? global->v->findProfile(global, "spirv_1_5") : 0;
+    target.flags = SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY;
+    target.lineDirectiveMode = SPYI_SL_LINE_DIRECTIVES_NONE;
+    target.forceGLSLScalarBufferLayout = true;
+    target.compilerOptionEntries = options;
+    target.compilerOptionEntryCount = option_count;
+
+    size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
+    const char **paths = (const char **)calloc(most, sizeof *paths);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 1, sizeof *macros);
+    spyi_text folder = { NULL, 0, 0 };
+    if (paths && macros) {
+        spyi_sl_folder(unit->path, &folder);
+        paths[path_count++] = spyi_text_str(&folder);
+        for (size_t i = 0; i < unit->include_path_count; ++i) paths[path_count++] = unit->include_paths[i];
+        for (size_t i = 0; i < c->include_path_count; ++i) paths[path_count++] = c->include_paths[i];
+        if (c->embedded_count) paths[path_count++] = SPYI_SL_EMBEDDED_FOLDER;
+        for (size_t i = 0; i < unit->define_count; ++i) {
+            macros[i].name = unit->defines[i].name;
+            macros[i].value = unit->defines[i].value;
+        }
+        spyi_sl_session_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.structureSize = sizeof desc;
+        desc.targets = &target;
+        desc.targetCount = 1;
+        desc.defaultMatrixLayoutMode = SPYI_SL_MATRIX_ROW_MAJOR;
+        desc.searchPaths = paths;
+        desc.searchPathCount = (spyi_sl_int)path_count;
+        desc.preprocessorMacros = macros;
+        desc.preprocessorMacroCount = (spyi_sl_int)unit->define_count;
+        desc.fileSystem = &c->files.object;
+        desc.compilerOptionEntries = options;
+        desc.compilerOptionEntryCount = option_count;
+        desc.skipSPIRVValidation = true;
+        if (global->v->createSession(global, &desc, &session) < 0) session = NULL;
+    }
+    spyi_text_free(&folder);
+    free(paths);
+    free(macros);
+    return session;
+}
+
+static void spyi_sl_live_close(spyi_sl_live *live) {
+    if (!live) return;
+    if (live->session) live->session->v->release(live->session); // its modules go with it
+    free(live->links);
+    free(live->by_id);
+    free(live->known);
+    free(live);
+}
+
+static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module) {
+    spyi_sl_int count = session->v->getLoadedModuleCount(session);
+    for (spyi_sl_int i = 0; i < count; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, i);
+        const char *loaded = m ? m->v->getName(m) : NULL;
+        if (loaded && strcmp(loaded, name) == 0) {
+            *module = m;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Load what is not there yet out of `stored`; the module of the last one, or NULL.
+static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session, const spyi_sl_stored *stored,
+                                           size_t count) {
+    spyi_sl_module *module = NULL;
+    for (size_t i = 0; i < count; ++i) {
+        if (spyi_sl_is_loaded(session, stored[i].name, &module)) continue;
+        spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
+        module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob, &diagnostics) : NULL;
+        spyi_sl_blob_free(&diagnostics);
+        spyi_sl_blob_free(&blob);
+        if (!module) return NULL;
+    }
+    return module;
+}
+
+static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        free(stored[i].name);
+        free(stored[i].path);
+        free(stored[i].data);
+    }
+    free(stored);
+}
+
+// Keep every module of the session, in the order they were loaded (imports come before their importers).
+static bool spyi_sl_store(spyi_unit *unit, spyi_sl_session *session) {
+    spyi_sl_int count = session->v->getLoadedModuleCount(session);
+    spyi_sl_stored *stored = (spyi_sl_stored *)calloc((size_t)count + 1, sizeof *stored);
+    size_t kept = 0;
+    bool good = stored != NULL;
+    for (spyi_sl_int i = 0; i < count && good; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, i);
+        spyi_sl_blob *blob = NULL;
+        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
+            good = false;
+        } else {
+            size_t size = blob->v->getBufferSize(blob);
+            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
+            spyi_sl_stored *s = &stored[kept++];
+            s->name = spyi_strdup(name ? name : "");
+            s->path = spyi_strdup(path ? path : "");
+            s->data = malloc(size ? size : 1);
+            s->size = size;
+            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
+            else good = false;
+        }
+        spyi_sl_blob_free(&blob);
+    }
+    if (!good) {
+        spyi_sl_stored_free(stored, kept);
+        return false;
+    }
+    unit->stored = stored;
+    unit->stored_count = kept;
+    return true;
+}
+
+// A session with the unit's modules: from `text`, or from what is stored when text is NULL.
+static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_text *messages) {
+    spyi_compiler *c = unit->compiler;
+    spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
+    spyi_sl_blob *diagnostics = NULL;
+    if (!live) return NULL;
+    live->session = spyi_sl_open_session(unit);
+    live->links = (spyi_sl_component **)calloc(unit->link_count + 1, sizeof(spyi_sl_component *));
+    if (!live->session || !live->links) {
+        spyi_text_add(messages, "the Slang compiler cannot make a session");
+        spyi_sl_live_close(live);
+        return NULL;
+    }
+    // Linked modules come first, unless they import this very module.
+    for (int pass = 0; pass < 2; ++pass) {
+        if (pass == 1) {
+            if (text) live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name, unit->path, text,
+                                                                                  &diagnostics);
+            else live->module = spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count);
+            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            if (!live->module) break;
+        }
+        for (size_t i = 0; i < unit->link_count; ++i) {
+            const spyi_unit *link = unit->links[i];
+            bool imports_us = false;
+            for (size_t k = 0; k + 1 < link->stored_count; ++k)
+                if (strcmp(link->stored[k].name, unit->name) == 0) imports_us = true;
+            if (imports_us != (pass == 1)) continue;
+            live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored, link->stored_count);
+            if (!live->links[i]) {
+                spyi_text_add(messages, "module '%s' cannot be linked to '%s'", link->name, unit->name);
+                spyi_sl_live_close(live);
+                return NULL;
+            }
+        }
+    }
+    live->link_count = (uint32_t)unit->link_count;
+    if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    if (!live->layout) {
+        if (live->module) spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
+        spyi_sl_live_close(live);
+        return NULL;
+    }
+    return live;
+}
+
+// What a session may keep before it is replaced; see spyi_sl_live_of.
+enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
+
+spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
+    if (unit->live->kept_kib > SPYI_SL_MOST_KEPT_KIB) {
+        spyi_text ignored = { NULL, 0, 0 };
+        spyi_sl_live *fresh = spyi_sl_live_open(unit, NULL, &ignored);
+        if (fresh) { // if not, the old one still works, and grows
+            spyi_sl_live_close(unit->live);
+            unit->live = fresh;
+        } else {
+            unit->live->kept_kib = 0;
+        }
+        spyi_text_free(&ignored);
+    }
+    unit->live->kept_kib += kib;
+    return unit->live;
+}
+
+// >>compilers
+
+spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc) {
+    spyi_compiler *c = (spyi_compiler *)calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->ctx = ctx;
+    c->types = types;
+    c->target = desc->target;
+    c->library_path = spyi_strdup(desc->library_path);
+    c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
+    c->include_path_count = c->include_paths ? desc->include_path_count : 0;
+    c->embedded = desc->embedded;
+    c->embedded_count = desc->embedded_count;
+    c->files.object.v = &spyi_sl_files_functions;
+    c->files.compiler = c;
+    return c;
+}
+
+void spyi_compiler_destroy(spyi_compiler *compiler) {
+    if (!compiler) return;
+    if (compiler->library) spyi_sl_release();
+    spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    free(compiler->library_path);
+    free(compiler);
+}
+
+uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
+    return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
+    if (c->library) return SPY_OK;
+    const spyi_sl_library *library = NULL;
+    spyi_step(c->ctx, "load compiler", false);
+    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
+    if (status == SPY_OK) {
+        c->library = library;
+        spyi_atomic_add(&c->loads, 1);
+        spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    }
+    spyi_step(c->ctx, "load compiler", true);
+    return status;
+}
+
+// >>units
+
+static void spyi_unit_free(spyi_unit *unit) {
+    for (size_t i = 0; i < unit->link_count; ++i) spyi_unit_release(unit->links[i]);
+    free(unit->links);
+    for (size_t i = 0; i < unit->define_count; ++i) {
+        free((void *)(uintptr_t)unit->defines[i].name);
+        free((void *)(uintptr_t)unit->defines[i].value);
+    }
+    free(unit->defines);
+    spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
+    spyi_sl_stored_free(unit->stored, unit->stored_count);
+    free(unit->name);
+    free(unit->path);
+    free(unit);
+}
+
+static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *desc) {
+    spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
+    if (!unit) return NULL;
+    unit->compiler = compiler;
+    spyi_atomic_store(&unit->references, 1);
+    unit->name = spyi_sl_module_name(desc->name, desc->path);
+    spyi_text path = { NULL, 0, 0 };
+    if (desc->path) spyi_text_add(&path, "%s", desc->path);
+    else spyi_text_add(&path, "%s.slang", unit->name);
+    unit->path = spyi_strdup(spyi_text_str(&path));
+    spyi_text_free(&path);
+    unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
+    unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
+    unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
+    for (size_t i = 0; unit->defines && i < desc->define_count; ++i) {
+        unit->defines[i].name = spyi_strdup(desc->defines[i].name ? desc->defines[i].name : "");
+        unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
+        unit->define_count = i + 1;
+    }
+    unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
+    for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
+        unit->links[i] = desc->link[i];
+        spyi_atomic_add(&unit->links[i]->references, 1);
+        unit->link_count = i + 1;
+    }
+    return unit;
+}
+
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result, spyi_text *error) {
+    spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    *result = NULL;
+    if (desc->source) {
+        spyi_text_add_n(&text, desc->source, desc->source_size ? desc->source_size : strlen(desc->source));
+    } else if (!desc->path) {
+        spyi_text_add(error, "a module needs a path or a source");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    } else if (!spyi_file_read(desc->path, &text)) {
+        spyi_text_add(error, "%s: the file cannot be read", desc->path);
+        spyi_text_free(&text);
+        return SPY_ERROR_IO;
+    }
+    if (text.size && memchr(text.data, '\0', text.size)) {
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", desc->path ? desc->path : "the source");
+        spyi_text_free(&text);
+        return SPY_ERROR_COMPILE;
+    }
+    spy_status status = spyi_compiler_ready(compiler, error);
+    spyi_unit *unit = status == SPY_OK ? spyi_unit_make(compiler, desc) : NULL;
+    if (unit) {
+        spyi_text_add(&step, "load module %s", unit->name);
+        spyi_step(compiler->ctx, spyi_text_str(&step), false);
+        spyi_global_lock();
+        unit->live = spyi_sl_live_open(unit, spyi_text_str(&text), &messages);
+        if (!unit->live) {
+            status = SPY_ERROR_COMPILE;
+            spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
+        } else if (!spyi_sl_store(unit, unit->live->session)) {
+            status = SPY_ERROR_INTERNAL;
+            spyi_text_add(error, "module '%s' cannot be serialized", unit->name);
+        }
+        spyi_global_unlock();
+        spyi_step(compiler->ctx, spyi_text_str(&step), true);
+        if (status == SPY_OK && messages.size)
+            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name, spyi_text_str(&messages));
+        if (status == SPY_OK) *result = unit;
+        else spyi_unit_release(unit);
+    } else if (status == SPY_OK) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_text_free(&text);
+    spyi_text_free(&messages);
+    spyi_text_free(&step);
+    return status;
+}
+
+void spyi_unit_release(spyi_unit *unit) {
+    if (!unit || spyi_atomic_add(&unit->references, -1) > 0) return;
+    spyi_global_lock();
+    spyi_sl_live_close(unit->live);
+    spyi_global_unlock();
+    spyi_unit_free(unit);
+}
+
+const char *spyi_unit_name(const spyi_unit *unit) {
+    return unit->name;
+}

@@ -1,0 +1,452 @@
+// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without the
+// compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
+#include "compiler/type.h"
+
+enum { SPYI_TYPE_BUCKETS = 256 };
+
+typedef struct spyi_type_node {
+    spyi_type type; // first: a type is its node
+    struct spyi_type_node *next;
+    uint64_t hash;
+} spyi_type_node;
+
+struct spyi_types {
+    spyi_target target;
+    spyi_mutex lock;
+    uint32_t next_id;
+    spyi_type_node *buckets[SPYI_TYPE_BUCKETS];
+    const spyi_type *void_type;
+    const spyi_type *scalars[SPY_DTYPE_COUNT];
+};
+
+// >>small helpers
+
+static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string of its own
+    char *s = spyi_strdup(spyi_text_str(text));
+    spyi_text_free(text);
+    return s;
+}
+
+static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
+    if (scalar == SPY_BOOL && types->target == SPYI_TARGET_SPIRV) return 4;
+    return spyi_scalar_size(scalar);
+}
+
+// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is stored as
+// two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which tests/gpu/test_compiler.c asks again.
+static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size, size_t *align) {
+    size_t one = spyi_type_device_scalar(types, scalar);
+    *size = one * columns;
+    *align = one;
+    if (types->target != SPYI_TARGET_CUDA) return;
+    if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
+    if (scalar == SPY_FLOAT16 && columns >= 3) {
+        *size = 8;
+        *align = 4;
+    }
+}
+
+static bool spyi_type_same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
+    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name)) return false;
+    if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
+    if (a->kind != SPYI_TYPE_STRUCT) return a->scalar == b->scalar;
+    if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
+    for (uint32_t i = 0; i < a->field_count; ++i) {
+        const spyi_field *x = &a->fields[i], *y = &b->fields[i];
+        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0) return false;
+    }
+    return true;
+}
+
+static void spyi_type_free_parts(spyi_type *type) {
+    for (uint32_t i = 0; i < type->field_count; ++i) free((void *)(uintptr_t)type->fields[i].name);
+    free((void *)(uintptr_t)type->fields);
+    free((void *)(uintptr_t)type->name);
+    free((void *)(uintptr_t)type->display);
+}
+
+// The type in the table that equals `made`, whose strings and fields this takes.
+static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
+    uint64_t hash = spyi_hash(made->name, strlen(made->name), (uint64_t)made->kind);
+    spyi_mutex_lock(&types->lock);
+    spyi_type_node **bucket = &types->buckets[hash % SPYI_TYPE_BUCKETS];
+    spyi_type_node *node = *bucket;
+    while (node && (node->hash != hash || !spyi_type_same(&node->type, made))) node = node->next;
+    bool found = node != NULL;
+    if (!found) {
+        node = (spyi_type_node *)calloc(1, sizeof *node);
+        if (node) {
+            node->type = *made;
+            node->type.id = ++types->next_id;
+            node->hash = hash;
+            node->next = *bucket;
+            *bucket = node;
+        }
+    }
+    spyi_mutex_unlock(&types->lock);
+    if (found || !node) spyi_type_free_parts(made);
+    return node ? &node->type : types->void_type;
+}
+
+static spyi_type spyi_type_blank(spyi_type_kind kind) {
+    spyi_type t;
+    memset(&t, 0, sizeof t);
+    t.kind = kind;
+    t.rows = t.columns = 1;
+    return t;
+}
+
+// >>making types
+
+spyi_types *spyi_types_create(spyi_target target) {
+    spyi_types *types = (spyi_types *)calloc(1, sizeof *types);
+    if (!types) return NULL;
+    types->target = target;
+    spyi_mutex_init(&types->lock);
+    spyi_type none = spyi_type_blank(SPYI_TYPE_VOID);
+    none.name = spyi_strdup("void");
+    none.display = spyi_strdup("void");
+    none.host_align = none.device_align = 1;
+    none.same_layout = true;
+    types->void_type = spyi_type_intern(types, &none);
+    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; ++i) {
+        spyi_type t = spyi_type_blank(SPYI_TYPE_SCALAR);
+        t.scalar = (spy_dtype)i;
+        t.name = spyi_strdup(spy_dtype_name(t.scalar));
+        t.display = spyi_strdup(t.name);
+        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
+        t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
+        t.same_layout = t.host_size == t.device_size;
+        types->scalars[i] = spyi_type_intern(types, &t);
+    }
+    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    return types;
+}
+
+void spyi_types_destroy(spyi_types *types) {
+    if (!types) return;
+    for (int i = 0; i < SPYI_TYPE_BUCKETS; ++i) {
+        for (spyi_type_node *node = types->buckets[i], *next; node; node = next) {
+            next = node->next;
+            spyi_type_free_parts(&node->type);
+            free(node);
+        }
+    }
+    spyi_mutex_destroy(&types->lock);
+    free(types);
+}
+
+const spyi_type *spyi_type_void(spyi_types *types) {
+    return types->void_type;
+}
+
+const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar) {
+    return types->scalars[(unsigned)scalar < SPY_DTYPE_COUNT ? scalar : SPY_DTYPE_DEFAULT];
+}
+
+const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns) {
+    const spyi_type *one = spyi_type_scalar(types, scalar);
+    spyi_type t = spyi_type_blank(SPYI_TYPE_VECTOR);
+    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
+    t.scalar = one->scalar;
+    t.columns = columns;
+    t.element = one;
+    t.host_size = one->host_size * columns;
+    t.host_align = one->host_align;
+    spyi_type_device_vector(types, t.scalar, columns, &t.device_size, &t.device_align);
+    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns follow each other in both
+    spyi_text_add(&name, "vector<%s,%u>", one->name, columns);
+    spyi_text_add(&display, "%s%u", one->name, columns);
+    t.name = spyi_type_take(&name);
+    t.display = spyi_type_take(&display);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows, uint32_t columns) {
+    const spyi_type *row = spyi_type_vector(types, scalar, columns);
+    spyi_type t = spyi_type_blank(SPYI_TYPE_MATRIX);
+    spyi_text name = { NULL, 0, 0 }, display = { NULL, 0, 0 };
+    t.scalar = row->scalar;
+    t.rows = rows;
+    t.columns = columns;
+    t.element = row;
+    t.host_size = row->host_size * rows;
+    t.host_align = row->host_align;
+    t.device_size = spyi_type_device_stride(row) * rows;
+    t.device_align = row->device_align;
+    t.same_layout = row->same_layout && t.host_size == t.device_size;
+    spyi_text_add(&name, "matrix<%s,%u,%u>", row->element->name, rows, columns);
+    spyi_text_add(&display, "%s%ux%u", row->element->name, rows, columns);
+    t.name = spyi_type_take(&name);
+    t.display = spyi_type_take(&display);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_ARRAY);
+    spyi_text text = { NULL, 0, 0 };
+    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element), host_stride = spyi_type_host_stride(element);
+    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0
+        && (host_stride == 0 || (uint64_t)count <= most / host_stride)
+        && (device_stride == 0 || (uint64_t)count <= most / device_stride);
+    if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
+    else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
+    if (!plain) { // unsized, empty, too large, or of something without a layout
+        const spyi_type *other = spyi_type_other(types, text.data);
+        spyi_text_free(&text);
+        return other;
+    }
+    t.name = spyi_type_take(&text);
+    const spyi_type *base = element;
+    while (base->kind == SPYI_TYPE_ARRAY) base = base->element;
+    spyi_text_add(&text, "%s[%lld]", base->display, (long long)count);
+    for (const spyi_type *e = element; e->kind == SPYI_TYPE_ARRAY; e = e->element)
+        spyi_text_add(&text, "[%lld]", (long long)e->count);
+    t.display = spyi_type_take(&text);
+    t.scalar = base->scalar;
+    t.element = element;
+    t.count = count;
+    t.host_size = host_stride * (size_t)count;
+    t.host_align = element->host_align;
+    t.device_size = device_stride * (size_t)count;
+    t.device_align = element->device_align;
+    t.same_layout = element->same_layout && host_stride == device_stride;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields, uint32_t count,
+                                  size_t device_size, size_t device_align) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
+    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
+    t.name = spyi_strdup(name);
+    // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
+    const char *from = name;
+    for (const char *p = name; *p && *p != '<'; ++p)
+        if (*p == '.') from = p + 1;
+    t.display = spyi_strdup(from);
+    t.fields = copy;
+    t.field_count = count;
+    t.host_align = 1;
+    t.device_size = device_size;
+    t.device_align = device_align ? device_align : 1;
+    t.same_layout = true;
+    for (uint32_t i = 0; i < count; ++i) {
+        const spyi_type *type = fields[i].type;
+        copy[i].name = spyi_strdup(fields[i].name);
+        copy[i].type = type;
+        copy[i].device_offset = fields[i].device_offset;
+        copy[i].host_offset = spyi_align(t.host_size, type->host_align);
+        t.host_size = copy[i].host_offset + type->host_size;
+        if (type->host_align > t.host_align) t.host_align = type->host_align;
+        if (!type->same_layout || copy[i].host_offset != copy[i].device_offset) t.same_layout = false;
+    }
+    t.host_size = spyi_align(t.host_size, t.host_align);
+    if (t.host_size != spyi_align(t.device_size, t.device_align)) t.same_layout = false;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar) {
+    spyi_type t = *spyi_type_scalar(types, scalar);
+    t.name = spyi_strdup(name);
+    t.display = spyi_strdup(name);
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name && *name ? name : "?");
+    t.display = spyi_strdup(t.name);
+    t.host_align = t.device_align = 1;
+    return spyi_type_intern(types, &t);
+}
+
+size_t spyi_type_device_stride(const spyi_type *type) {
+    return spyi_align(type->device_size, type->device_align);
+}
+
+size_t spyi_type_host_stride(const spyi_type *type) {
+    return type->host_size; // C pads the end of a struct
+}
+
+// >>names of built-in types
+
+// Every name that Slang has for a scalar.
+static const struct {
+    const char *name;
+    spy_dtype scalar;
+} spyi_type_scalar_names[] = {
+    { "bool", SPY_BOOL },        { "int8_t", SPY_INT8 },      { "uint8_t", SPY_UINT8 },     { "int16_t", SPY_INT16 },
+    { "uint16_t", SPY_UINT16 },  { "int32_t", SPY_INT32 },    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },
+    { "uint64_t", SPY_UINT64 },  { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
+    { "int", SPY_INT32 },        { "uint", SPY_UINT32 },      { "half", SPY_FLOAT16 },      { "float", SPY_FLOAT32 },
+    { "double", SPY_FLOAT64 },
+};
+
+static void spyi_type_skip(const char **at) {
+    while (**at == ' ' || **at == '\t') ++*at;
+}
+
+static bool spyi_type_token(const char **at, char token) {
+    spyi_type_skip(at);
+    if (**at != token) return false;
+    ++*at;
+    spyi_type_skip(at);
+    return true;
+}
+
+static bool spyi_type_number(const char **at, int64_t *value) {
+    spyi_type_skip(at);
+    if (**at < '0' || **at > '9') return false;
+    int64_t v = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at) {
+        if (v > 0x7ffffffff) return false;
+        v = v * 10 + (**at - '0');
+    }
+    *value = v;
+    return true;
+}
+
+static bool spyi_type_parse_scalar(const char **at, spy_dtype *scalar) {
+    size_t best = 0;
+    for (size_t i = 0; i < sizeof spyi_type_scalar_names / sizeof spyi_type_scalar_names[0]; ++i) {
+        size_t n = strlen(spyi_type_scalar_names[i].name);
+        if (n > best && strncmp(*at, spyi_type_scalar_names[i].name, n) == 0) {
+            best = n;
+            *scalar = spyi_type_scalar_names[i].scalar;
+        }
+    }
+    *at += best;
+    return best > 0;
+}
+
+static bool spyi_type_word(const char **at, const char *word) { // `word` and then '<'
+    size_t n = strlen(word);
+    if (strncmp(*at, word, n) != 0) return false;
+    const char *after = *at + n;
+    if (!spyi_type_token(&after, '<')) return false;
+    *at = after;
+    return true;
+}
+
+// Sizes beyond 4 are not Slang's built-in vectors and matrices.
+static bool spyi_type_small(int64_t n) {
+    return n >= 1 && n <= 4;
+}
+
+static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, int depth) {
+    spy_dtype scalar = SPY_DTYPE_DEFAULT;
+    int64_t rows = 0, columns = 0;
+    const spyi_type *type = NULL;
+    if (depth > 16) return NULL;
+    spyi_type_skip(at);
+    if (spyi_type_word(at, "vector")) {
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns)
+            || !spyi_type_token(at, '>') || !spyi_type_small(columns))
+            return NULL;
+        type = spyi_type_vector(types, scalar, (uint32_t)columns);
+    } else if (spyi_type_word(at, "matrix")) {
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &rows)
+            || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')
+            || !spyi_type_small(rows) || !spyi_type_small(columns))
+            return NULL;
+        type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
+    } else if (spyi_type_word(at, "Array")) {
+        const spyi_type *element = spyi_type_parse_at(types, at, depth + 1);
+        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')) return NULL;
+        type = spyi_type_array(types, element, columns);
+    } else if (spyi_type_parse_scalar(at, &scalar)) {
+        type = spyi_type_scalar(types, scalar);
+        if (**at >= '0' && **at <= '9') {
+            if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
+            if (**at == 'x') {
+                ++*at;
+                rows = columns;
+                if (!spyi_type_number(at, &columns) || !spyi_type_small(columns)) return NULL;
+                type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
+            } else {
+                type = spyi_type_vector(types, scalar, (uint32_t)columns);
+            }
+        }
+        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z')) return NULL; // "float3_of_mine"
+    } else if (strncmp(*at, "void", 4) == 0) {
+        *at += 4;
+        spyi_type_skip(at);
+        return **at == '\0' ? types->void_type : NULL;
+    } else {
+        return NULL;
+    }
+    int64_t sizes[16];
+    int count = 0;
+    while (spyi_type_token(at, '[')) {
+        if (count == 16 || !spyi_type_number(at, &sizes[count++]) || !spyi_type_token(at, ']')) return NULL;
+    }
+    while (count > 0) type = spyi_type_array(types, type, sizes[--count]); // the last size is the innermost
+    return type;
+}
+
+const spyi_type *spyi_type_parse(spyi_types *types, const char *name) {
+    if (!name) return NULL;
+    const char *at = name;
+    const spyi_type *type = spyi_type_parse_at(types, &at, 0);
+    spyi_type_skip(&at);
+    return type && *at == '\0' && type->kind != SPYI_TYPE_OTHER ? type : NULL;
+}
+
+// >>copies between layouts
+
+static void spyi_type_copy(const spyi_type *type, char *to, const char *from, size_t count, bool to_device) {
+    size_t host = spyi_type_host_stride(type), device = spyi_type_device_stride(type);
+    size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
+    if (count == 0) return;
+    if (type->same_layout) {
+        // The device's last element may end before C's padding: nothing is written behind it.
+        memcpy(to, from, (count - 1) * host + (type->host_size < type->device_size ? type->host_size : type->device_size));
+        return;
+    }
+    for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
+        switch (type->kind) {
+        case SPYI_TYPE_SCALAR:
+            if (type->scalar == SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+                uint32_t wide = 0;
+                uint8_t narrow = 0;
+                if (to_device) {
+                    memcpy(&narrow, from, sizeof narrow);
+                    wide = narrow != 0;
+                    memcpy(to, &wide, sizeof wide);
+                } else {
+                    memcpy(&wide, from, sizeof wide);
+                    narrow = wide != 0;
+                    memcpy(to, &narrow, sizeof narrow);
+                }
+            } else {
+                memcpy(to, from, type->host_size);
+            }
+            break;
+        case SPYI_TYPE_VECTOR: spyi_type_copy(type->element, to, from, type->columns, to_device); break;
+        case SPYI_TYPE_MATRIX: spyi_type_copy(type->element, to, from, type->rows, to_device); break;
+        case SPYI_TYPE_ARRAY: spyi_type_copy(type->element, to, from, (size_t)type->count, to_device); break;
+        case SPYI_TYPE_STRUCT:
+            for (uint32_t f = 0; f < type->field_count; ++f) {
+                const spyi_field *field = &type->fields[f];
+                spyi_type_copy(field->type, to + (to_device ? field->device_offset : field->host_offset),
+                               from + (to_device ? field->host_offset : field->device_offset), 1, to_device);
+            }
+            break;
+        case SPYI_TYPE_VOID:
+        case SPYI_TYPE_OTHER: break;
+        }
+    }
+}
+
+void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count) {
+    spyi_type_copy(type, (char *)device, (const char *)host, count, true);
+}
+
+void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count) {
+    spyi_type_copy(type, (char *)host, (const char *)device, count, false);
+}

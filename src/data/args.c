@@ -1,0 +1,212 @@
+// The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
+// device to report to; the call says what does not fit.
+#include "api/call.h"
+
+#include <string.h>
+
+static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype) {
+    spy_arg arg;
+    memset(&arg, 0, sizeof arg);
+    arg.name = name;
+    arg.kind = kind;
+    arg.direction = direction;
+    arg.dtype = dtype;
+    return arg;
+}
+
+// >>scalars in
+
+spy_arg spy_arg_bool(const char *name, bool value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
+    arg.value.u = value ? 1u : 0u;
+    return arg;
+}
+
+spy_arg spy_arg_i32(const char *name, int32_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
+    arg.value.i = value;
+    return arg;
+}
+
+spy_arg spy_arg_u32(const char *name, uint32_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
+    arg.value.u = value;
+    return arg;
+}
+
+spy_arg spy_arg_i64(const char *name, int64_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
+    arg.value.i = value;
+    return arg;
+}
+
+spy_arg spy_arg_u64(const char *name, uint64_t value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
+    arg.value.u = value;
+    return arg;
+}
+
+spy_arg spy_arg_f32(const char *name, float value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
+    arg.value.f = (double)value;
+    return arg;
+}
+
+spy_arg spy_arg_f64(const char *name, double value) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
+    arg.value.f = value;
+    return arg;
+}
+
+// >>scalars out and inout: the value lies in the caller's memory, of the size that dtype says
+
+static spy_arg spyi_make_result(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype,
+                                void *value) {
+    spy_arg arg = spyi_make_arg(name, kind, direction, dtype);
+    arg.value.out = value;
+    return arg;
+}
+
+spy_arg spy_out_bool(const char *name, bool *value) {
+    return spyi_make_result(name, SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL, value);
+}
+
+spy_arg spy_out_i32(const char *name, int32_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32, value);
+}
+
+spy_arg spy_out_u32(const char *name, uint32_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32, value);
+}
+
+spy_arg spy_out_i64(const char *name, int64_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64, value);
+}
+
+spy_arg spy_out_u64(const char *name, uint64_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64, value);
+}
+
+spy_arg spy_out_f32(const char *name, float *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32, value);
+}
+
+spy_arg spy_out_f64(const char *name, double *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64, value);
+}
+
+spy_arg spy_inout_i32(const char *name, int32_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32, value);
+}
+
+spy_arg spy_inout_u32(const char *name, uint32_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32, value);
+}
+
+spy_arg spy_inout_f32(const char *name, float *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32, value);
+}
+
+spy_arg spy_inout_f64(const char *name, double *value) {
+    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64, value);
+}
+
+// >>tensors, arrays, bytes, structs
+
+spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.tensor = tensor;
+    return arg;
+}
+
+spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
+    arg.value.new_tensor = tensor;
+    return arg;
+}
+
+// A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
+static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
+                               const spy_shape *shape, const void *data) {
+    spy_arg arg =
+        spyi_make_arg(name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
+    uint32_t i;
+    arg.value.data = data;
+    arg.count = shape->rank;
+    for (i = 0; i < shape->rank && i < SPY_MAX_RANK; i++) arg.dims[i] = shape->dims[i];
+    return arg;
+}
+
+static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
+    arg.value.data = values;
+    arg.count = 1;
+    arg.dims[0] = count;
+    return arg;
+}
+
+spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
+}
+
+spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
+}
+
+spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+    return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
+}
+
+spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
+    return spyi_make_vector(name, SPY_FLOAT32, count, values);
+}
+
+spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
+    return spyi_make_vector(name, SPY_INT32, count, values);
+}
+
+static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
+                              size_t size_bytes) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
+    arg.value.data = data;
+    arg.count = size_bytes;
+    return arg;
+}
+
+spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
+}
+
+spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
+}
+
+spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
+    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+}
+
+spy_arg spy_arg_struct(const char *name, spy_args fields) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.fields = fields.items;
+    arg.count = fields.count;
+    return arg;
+}
+
+// >>how an argument is run over
+
+// As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
+// both out of range), are left for the call to refuse.
+spy_arg spy_map(spy_arg arg, spy_dims dims) {
+    uint32_t i;
+    arg.map_count = dims.count;
+    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
+        int32_t dim = dims.dims[i];
+        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+    }
+    return arg;
+}
+
+spy_arg spy_cast(spy_arg arg, const char *type) {
+    arg.type = type;
+    return arg;
+}

@@ -1,0 +1,305 @@
+// The device: creation, release, the guard that every public function passes, and what the device tells of itself.
+#include "data/device.h"
+
+// >>the guard
+
+SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind) {
+    spyi_object *o = (spyi_object *)object;
+    return o && o->kind == (uint32_t)kind ? o : NULL;
+}
+
+static const char *spyi_kind_name(uint32_t kind) {
+    switch (kind) {
+    case SPYI_KIND_DEVICE: return "device";
+    case SPYI_KIND_MODULE: return "module";
+    case SPYI_KIND_FUNCTION: return "function";
+    case SPYI_KIND_TENSOR: return "tensor";
+    case SPYI_KIND_PREPARED: return "prepared call";
+    default: return "unknown object";
+    }
+}
+
+SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function) {
+    const spyi_object *o = (const spyi_object *)object;
+    if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
+        spy_device *device = o->device;
+        if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
+            if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
+            return true;
+        }
+        spyi_fail(NULL, SPY_ERROR_BUSY, "%s: another thread is using device '%s'; calls on one device must take turns",
+                  function, device->ctx.label);
+        return false;
+    }
+    if (!o)
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function,
+                  spyi_kind_name((uint32_t)kind));
+    else if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, spyi_kind_name((uint32_t)kind));
+    else
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function,
+                  spyi_kind_name((uint32_t)kind), spyi_kind_name(o->kind));
+    return false;
+}
+
+SPYI_FN void spyi_leave(const void *object) {
+    spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
+}
+
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function, spyi_text *error) {
+    spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(error));
+    spyi_text_free(error);
+    return status;
+}
+
+// >>creation and release
+
+static void spyi_device_destroy(spy_device *device) {
+    spyi_context *ctx = &device->ctx;
+    if (device->gpu) {
+        spyi_text ignored = { NULL, 0, 0 };
+        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+    }
+    while (device->close_callbacks) {
+        spyi_close_callback *callback = device->close_callbacks;
+        device->close_callbacks = callback->next;
+        callback->func(device, callback->user_data);
+        spyi_free(ctx, callback, sizeof *callback);
+    }
+    spyi_prepared_free_all(device);
+    spyi_drain_releases(device);
+    while (device->tensors) {
+        spy_tensor *tensor = device->tensors;
+        device->tensors = tensor->next;
+        if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
+        free((void *)tensor->label);
+        tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+    while (device->dead_first) {
+        spy_tensor *tensor = device->dead_first;
+        device->dead_first = tensor->next;
+        spyi_free(ctx, tensor, sizeof *tensor);
+    }
+    if (device->cache) spyi_cache_destroy(device);
+    while (device->modules) spyi_module_free(device->modules); // newest first: those that link before those linked
+    if (device->readback) spyi_pool_give(device, device->readback);
+    if (device->gpu) {
+        spyi_pool_destroy(device);
+        device->backend->destroy(device->gpu);
+    }
+    if (device->compiler) spyi_compiler_destroy(device->compiler);
+    if (device->types) spyi_types_destroy(device->types);
+    free(device->dump_directory);
+    spyi_mutex_destroy(&device->release_lock);
+    spy_allocator allocator = ctx->allocator;
+    spyi_context_destroy(ctx);
+    ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    allocator.free(device, sizeof *device, allocator.user_data);
+}
+
+spy_device *spy_create_device(const spy_device_desc *desc) {
+    const char *function = "spy_create_device";
+    if (!desc) {
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+        return NULL;
+    }
+    const spy_allocator *a = &desc->allocator;
+    bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
+    spyi_context setup; // reports until the device exists
+    memset(&setup, 0, sizeof setup);
+    spy_device_desc plain = *desc;
+    if (some && !all) memset(&plain.allocator, 0, sizeof plain.allocator);
+    spyi_context_init(&setup, &plain);
+    spy_device *device = NULL;
+    spy_status status = SPY_OK;
+    spyi_text error = { NULL, 0, 0 };
+    if (some && !all) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
+    } else if (!desc->backend) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
+    } else {
+        device = (spy_device *)spyi_allocate(&setup, sizeof *device);
+        if (!device) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (device) {
+        spyi_context_init(&device->ctx, desc);
+        device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
+        device->ctx.object.device = device;
+        spyi_atomic_store(&device->ctx.object.references, 1);
+        spyi_mutex_init(&device->release_lock);
+        device->backend = desc->backend;
+        device->epoch = 1;
+        device->dump_directory = spyi_strdup(desc->dump_directory);
+        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+    }
+    if (device && status == SPY_OK) {
+        device->base = (spyi_gpu_base *)device->gpu;
+        spyi_compiler_desc compiler;
+        memset(&compiler, 0, sizeof compiler);
+        compiler.library_path = desc->slang_library;
+        compiler.include_paths = desc->include_paths;
+        compiler.include_path_count = desc->include_path_count;
+        compiler.target = device->base->limits.target;
+        device->types = spyi_types_create(compiler.target);
+        device->compiler = device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
+        device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
+        if (!device->types || !device->compiler || !device->cache) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        } else {
+            for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
+                device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
+        }
+    }
+    if (status != SPY_OK) {
+        // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
+        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
+            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
+        if (device) spyi_device_destroy(device);
+        device = NULL;
+    }
+    spyi_text_free(&error);
+    spyi_context_destroy(&setup);
+    return device;
+}
+
+void spy_release_device(spy_device *device) {
+    if (!device || !spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device")) return;
+    spyi_device_destroy(device);
+}
+
+// >>work
+
+spy_submit_id spy_flush(spy_device *device) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush")) return 0;
+    spyi_text error = { NULL, 0, 0 };
+    spy_submit_id id = device->backend->open_submit(device->gpu);
+    spy_status status = device->backend->submit(device->gpu, &error);
+    // Without recorded work the number stays open: what was asked for ended with the batch before.
+    if (device->backend->open_submit(device->gpu) == id) id--;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, "spy_flush", &error);
+        id = 0;
+    }
+    spyi_leave(device);
+    return id;
+}
+
+static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    if (status == SPY_ERROR_NOT_READY)
+        spyi_text_free(&error); // an answer, not a failure
+    else if (status != SPY_OK)
+        spyi_fail_text(device, status, function, &error);
+    return status;
+}
+
+spy_status spy_wait(spy_device *device) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns) {
+    const char *function = "spy_wait_for_submit";
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status;
+    if (id > device->backend->open_submit(device->gpu))
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: id %llu has not been given out by spy_flush()",
+                           function, (unsigned long long)id);
+    else
+        status = spyi_wait(device, function, id, timeout_ns);
+    spyi_leave(device);
+    return status;
+}
+
+bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished")) return false;
+    bool finished = device->backend->finished_submit(device->gpu) >= id;
+    spyi_leave(device);
+    return finished;
+}
+
+spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *, void *), void *user_data) {
+    const char *function = "spy_add_close_callback";
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status = SPY_OK;
+    spyi_close_callback *callback = NULL;
+    if (!func) status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL", function);
+    if (status == SPY_OK) {
+        callback = (spyi_close_callback *)spyi_allocate(&device->ctx, sizeof *callback);
+        if (!callback) status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    if (callback) {
+        callback->func = func;
+        callback->user_data = user_data;
+        callback->next = device->close_callbacks;
+        device->close_callbacks = callback;
+    }
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_trim(spy_device *device) {
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
+    if (status == SPY_OK) spyi_pool_trim(device);
+    spyi_leave(device);
+    return status;
+}
+
+// >>information
+
+spy_device_info spy_get_device_info(const spy_device *device) {
+    spy_device_info info;
+    memset(&info, 0, sizeof info);
+    if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
+    return info;
+}
+
+size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity) {
+    if (!backend) {
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_enumerate_adapters: expected a backend, got NULL");
+        return 0;
+    }
+    spyi_text error = { NULL, 0, 0 };
+    size_t count = backend->enumerate(infos, infos ? capacity : 0, &error);
+    if (error.size) spyi_fail(NULL, SPY_ERROR_NO_DEVICE, "spy_enumerate_adapters: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return count;
+}
+
+spy_device_stats spy_get_device_stats(spy_device *device) {
+    spy_device_stats stats;
+    memset(&stats, 0, sizeof stats);
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats")) return stats;
+    stats = device->stats;
+    stats.dispatches = device->base->stats.dispatches;
+    stats.barriers = device->base->stats.barriers;
+    stats.submits = device->base->stats.submits;
+    stats.driver_allocations = device->base->stats.driver_allocations;
+    stats.pool_bytes = device->pool.held_bytes;
+    stats.used_bytes = device->pool.used_bytes;
+    stats.compiler_loads = spyi_compiler_loads(device->compiler);
+    spyi_leave(device);
+    return stats;
+}
+
+// >>for backends
+
+SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
+    if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
+    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function, backend_name,
+              device->backend->name);
+    return NULL;
+}

@@ -1,0 +1,185 @@
+// Modules and functions: what a user loads and finds by name.
+#include "data/device.h"
+
+SPYI_FN void spyi_module_free(spy_module *module) {
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    if (module->previous) module->previous->next = module->next;
+    else device->modules = module->next;
+    if (module->next) module->next->previous = module->previous;
+    while (module->functions) {
+        spy_function *function = module->functions;
+        module->functions = function->next;
+        if (device->cache) spyi_cache_forget_function(device, function);
+        spyi_overloads_free(&function->overloads);
+        free(function->name);
+        function->object.kind = (uint32_t)SPYI_KIND_DEAD;
+        spyi_free(ctx, function, sizeof *function);
+    }
+    if (module->unit) spyi_unit_release(module->unit);
+    for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
+    spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
+    free(module->name);
+    module->object.kind = (uint32_t)SPYI_KIND_DEAD;
+    spyi_free(ctx, module, sizeof *module);
+}
+
+SPYI_FN void spyi_module_drop(spy_module *module) {
+    if (spyi_atomic_add(&module->object.references, -1) == 0) spyi_module_free(module);
+}
+
+static spy_status spyi_check_module_desc(spy_device *device, const char *function, const spy_module_desc *desc) {
+    spyi_context *ctx = &device->ctx;
+    if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (!desc->path && !desc->source)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    for (size_t i = 0; i < desc->link_count; i++) {
+        const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
+        if (!linked || linked->device != device)
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.link[%zu] is not a living module of this device",
+                             function, i);
+    }
+    return SPY_OK;
+}
+
+spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
+    const char *function = "spy_load_module";
+    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    spyi_context *ctx = &device->ctx;
+    spy_module *module = NULL;
+    spyi_unit **link = NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_module_desc(device, function, desc);
+    if (status == SPY_OK) {
+        size_t n = desc->link_count;
+        module = (spy_module *)spyi_allocate(ctx, sizeof *module);
+        if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
+        link = (spyi_unit **)malloc((n + 1) * sizeof *link);
+        if (!module || (n && !module->link) || !link) {
+            spyi_free(ctx, module, sizeof *module);
+            module = NULL;
+            status = spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        }
+    }
+    if (status == SPY_OK) {
+        for (size_t i = 0; i < desc->link_count; i++) {
+            module->link[i] = desc->link[i];
+            link[i] = desc->link[i]->unit;
+            spyi_atomic_add(&desc->link[i]->object.references, 1);
+        }
+        module->link_count = desc->link_count;
+        module->object.kind = (uint32_t)SPYI_KIND_MODULE;
+        module->object.device = device;
+        spyi_atomic_store(&module->object.references, 1);
+        module->strict_broadcasting = desc->strict_broadcasting;
+        module->next = device->modules;
+        if (module->next) module->next->previous = module;
+        device->modules = module;
+        spyi_unit_desc unit;
+        memset(&unit, 0, sizeof unit);
+        unit.path = desc->path;
+        unit.source = desc->source;
+        unit.source_size = desc->source_size_bytes;
+        unit.name = desc->name;
+        unit.include_paths = desc->include_paths;
+        unit.include_path_count = desc->include_path_count;
+        unit.defines = desc->defines;
+        unit.define_count = desc->define_count;
+        unit.link = link;
+        unit.link_count = desc->link_count;
+        status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
+        if (status == SPY_OK) {
+            module->name = spyi_strdup(spyi_unit_name(module->unit));
+        } else {
+            const char *what = desc->path ? desc->path : desc->name ? desc->name : "source";
+            spyi_fail(ctx, status, "%s: '%s': %s", function, what, spyi_text_str(&error));
+            spyi_module_free(module);
+            module = NULL;
+        }
+    }
+    spyi_text_free(&error);
+    free(link);
+    spyi_leave(device);
+    return module;
+}
+
+void spy_retain_module(spy_module *module) {
+    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module")) return;
+    spyi_atomic_add(&module->object.references, 1);
+    spyi_leave(module);
+}
+
+void spy_release_module(spy_module *module) {
+    if (!module || !spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module")) return;
+    spy_device *device = module->object.device;
+    spyi_module_drop(module);
+    spyi_leave(device);
+}
+
+spy_function *spy_find_function(spy_module *module, const char *name) {
+    const char *function = "spy_find_function";
+    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return NULL;
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    spy_function *found = NULL;
+    if (!name || !name[0]) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function, name ? "\"\"" : "NULL");
+    } else {
+        for (found = module->functions; found; found = found->next)
+            if (strcmp(found->name, name) == 0) break;
+    }
+    if (!found && name && name[0]) {
+        spyi_text error = { NULL, 0, 0 };
+        spyi_overloads overloads = { NULL, 0 };
+        spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
+        if (status != SPY_OK) {
+            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name, spyi_text_str(&error));
+        } else if (overloads.count == 0) {
+            spyi_unit_near_names(module->unit, name, &error);
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function, module->name, name,
+                      spyi_text_str(&error));
+        } else {
+            found = (spy_function *)spyi_allocate(ctx, sizeof *found);
+            if (!found) {
+                spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+                spyi_overloads_free(&overloads);
+            } else {
+                found->object.kind = (uint32_t)SPYI_KIND_FUNCTION;
+                found->object.device = device;
+                found->module = module;
+                found->name = spyi_strdup(name);
+                found->id = ++device->next_function_id;
+                found->overloads = overloads;
+                found->next = module->functions;
+                module->functions = found;
+            }
+        }
+        spyi_text_free(&error);
+    }
+    spyi_leave(device);
+    return found;
+}
+
+const char *spy_function_name(const spy_function *function) {
+    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->name : "";
+}
+
+spy_module *spy_function_module(const spy_function *function) {
+    return spyi_as(function, SPYI_KIND_FUNCTION) ? function->module : NULL;
+}
+
+bool spy_has_type(spy_module *module, const char *name) {
+    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type")) return false;
+    bool has = name && spyi_unit_find_type(module->unit, name) != NULL;
+    spyi_leave(module);
+    return has;
+}
+
+size_t spy_type_size_bytes(spy_module *module, const char *name) {
+    const char *function = "spy_type_size_bytes";
+    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return 0;
+    spy_device *device = module->object.device;
+    const spyi_type *type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, name ? name : "", function);
+    spyi_leave(device);
+    return type ? type->host_size : 0;
+}

@@ -1,0 +1,81 @@
+// Emission: the text of one kernel variant of a bound call, and the program that packs its parameter block.
+#ifndef SPYI_EMIT_H
+#define SPYI_EMIT_H
+
+#include "bind/bind.h"
+
+#define SPYI_MOST_MEMORY_LEAVES 64
+
+// How a leaf's memory is walked, told by the strides of the collapsed dimensions.
+typedef enum spyi_walk_kind {
+    SPYI_WALK_UNIFORM, // all strides 0: loaded once
+    SPYI_WALK_LINEAR,  // element number = thread's element number
+    SPYI_WALK_INNER,   // wide: neighbours along the innermost dimension, other strides any
+    SPYI_WALK_STILL,   // wide: innermost stride 0, other strides any
+    SPYI_WALK_STRIDED  // any strides
+} spyi_walk_kind;
+
+#define SPYI_WALK_MASK 7u
+#define SPYI_WALK_GATHER 8u // consumed dimensions are not packed: components are loaded one by one
+
+// What tells one variant of a plan's kernel from another. Compared as bytes.
+typedef struct spyi_variant_key {
+    uint8_t rank;         // collapsed dimensions; 0: one element
+    uint8_t width;        // elements a thread: 1, or 4 in wide variants
+    uint8_t bindings;     // structured buffers instead of pointers
+    uint8_t index64;      // offsets beyond 32 bits
+    uint8_t folded;       // more groups than one dimension holds
+    uint8_t walk_count;
+    uint8_t reserved[2];
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind | SPYI_WALK_GATHER; unused ones 0
+} spyi_variant_key;
+
+// One step of packing: `offset` is where in the block.
+typedef enum spyi_pack_op {
+    SPYI_PACK_COUNT,   // elements, uint32
+    SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
+    SPYI_PACK_MAGIC,   // its multiplier for division, uint32
+    SPYI_PACK_SHIFT,   // and its shift, uint32
+    SPYI_PACK_ADDRESS, // of the leaf's first element, uint64
+    SPYI_PACK_BASE,    // elements from the binding's start to the leaf's first, uint32
+    SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
+    SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_SCALAR,  // number, converted
+    SPYI_PACK_BYTES,   // host value in the device's layout
+    SPYI_PACK_INLINE   // host array in the device's layout
+} spyi_pack_op;
+
+typedef struct spyi_pack {
+    uint8_t op; // spyi_pack_op
+    uint8_t dim;
+    uint16_t leaf;
+    uint32_t offset;
+} spyi_pack;
+
+// A kernel's text and how to call it.
+typedef struct spyi_emitted {
+    spyi_text text;
+    spyi_pack *packs;
+    uint32_t pack_count;
+    uint32_t block_size;
+    bool block_by_address;
+    uint32_t binding_count;
+    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
+    uint32_t group_size;
+} spyi_emitted;
+
+#define SPYI_KERNEL_ENTRY "spy_kernel"
+
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound, const spyi_variant_key *key,
+                             spyi_emitted *out, spyi_text *error);
+SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
+
+// The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
+SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather);
+// Whether a leaf lies in device memory; else it travels in the block.
+SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
+// Whether several neighbours of this leaf can be loaded as one vector.
+SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
+
+#endif // SPYI_EMIT_H

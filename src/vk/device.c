@@ -1,0 +1,258 @@
+// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as errors.
+#include "vk/internal.h"
+
+SPYI_FN const char *spyi_vk_result_name(VkResult result) {
+#define SPYI_VK_RESULT(name)                                                                                  \
+    case name: return #name;
+    switch ((int)result) {
+        SPYI_VK_RESULT(VK_SUCCESS)
+        SPYI_VK_RESULT(VK_NOT_READY)
+        SPYI_VK_RESULT(VK_TIMEOUT)
+        SPYI_VK_RESULT(VK_INCOMPLETE)
+        SPYI_VK_RESULT(VK_ERROR_OUT_OF_HOST_MEMORY)
+        SPYI_VK_RESULT(VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        SPYI_VK_RESULT(VK_ERROR_INITIALIZATION_FAILED)
+        SPYI_VK_RESULT(VK_ERROR_DEVICE_LOST)
+        SPYI_VK_RESULT(VK_ERROR_MEMORY_MAP_FAILED)
+        SPYI_VK_RESULT(VK_ERROR_LAYER_NOT_PRESENT)
+        SPYI_VK_RESULT(VK_ERROR_EXTENSION_NOT_PRESENT)
+        SPYI_VK_RESULT(VK_ERROR_FEATURE_NOT_PRESENT)
+        SPYI_VK_RESULT(VK_ERROR_INCOMPATIBLE_DRIVER)
+        SPYI_VK_RESULT(VK_ERROR_TOO_MANY_OBJECTS)
+        SPYI_VK_RESULT(VK_ERROR_FRAGMENTED_POOL)
+        SPYI_VK_RESULT(VK_ERROR_UNKNOWN)
+        SPYI_VK_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
+        SPYI_VK_RESULT(VK_ERROR_INVALID_SHADER_NV)
+        SPYI_VK_RESULT(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
+    default: return "an unknown VkResult";
+    }
+#undef SPYI_VK_RESULT
+}
+
+// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only kernels
+// that no unfinished work uses may be destroyed.
+static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
+    uint64_t number = gpu->finished + 1;
+    uint32_t i, shown = 0;
+    for (; number <= gpu->open && shown < 3; number++) {
+        const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
+        uint32_t count = batch->recent_count < SPYI_VK_RECENT ? batch->recent_count : SPYI_VK_RECENT;
+        if (batch->number != number || count == 0) continue;
+        spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
+        for (i = 0; i < count; i++) {
+            const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
+            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",", ((const spyi_vk_kernel *)(const void *)kernel)->label);
+        }
+        shown++;
+    }
+}
+
+SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error) {
+    spyi_text_add(error, "%s failed: %s", what, spyi_vk_result_name(result));
+    switch ((int)result) {
+    case VK_ERROR_DEVICE_LOST:
+        if (!gpu->lost) spyi_vk_describe_unfinished(gpu, error);
+        gpu->lost = true;
+        return SPY_ERROR_DEVICE_LOST;
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY: return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+    case VK_ERROR_OUT_OF_HOST_MEMORY: return SPY_ERROR_OUT_OF_MEMORY;
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+    case VK_ERROR_EXTENSION_NOT_PRESENT: return SPY_ERROR_UNSUPPORTED;
+    default: return SPY_ERROR_INTERNAL;
+    }
+}
+
+SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name) {
+    VkDebugUtilsObjectNameInfoEXT info;
+    if (gpu->instance.set_name == NULL || name == NULL || name[0] == '\0') return;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+    info.objectType = type;
+    info.objectHandle = handle;
+    info.pObjectName = name;
+    (void)gpu->instance.set_name(gpu->device, &info); // a name that is not set harms nothing
+}
+
+// >>creation
+
+static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
+    static const float priorities[2] = { 1.0f, 1.0f };
+    const char *extensions[SPYI_VK_EXTENSION_COUNT];
+    spyi_vk_feature_set set;
+    VkDeviceQueueCreateInfo queue;
+    VkDeviceCreateInfo info;
+    VkResult result;
+    const VkBool32 yes = VK_TRUE;
+    uint32_t i;
+    spyi_vk_feature_chain(&set, &gpu->adapter);
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
+        if (gpu->adapter.features[i]) memcpy((char *)&set + spyi_vk_feature_offset(i), &yes, sizeof yes);
+    }
+    SPYI_VK_ZERO(queue);
+    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue.queueFamilyIndex = gpu->adapter.queue_family;
+    queue.queueCount = gpu->adapter.queue_count > 1 ? 2 : 1; // the second is the downloads' lane
+    queue.pQueuePriorities = priorities;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    info.pNext = &set.core;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue;
+    info.ppEnabledExtensionNames = extensions;
+    for (i = 0; i < SPYI_VK_EXTENSION_COUNT; i++) {
+        if (gpu->adapter.extensions[i]) extensions[info.enabledExtensionCount++] = spyi_vk_extension_name(i);
+    }
+    result = gpu->instance.CreateDevice(gpu->adapter.handle, &info, NULL, &gpu->device);
+    if (result != VK_SUCCESS) {
+        gpu->device = VK_NULL_HANDLE;
+        (void)spyi_vk_fail(gpu, result, "vkCreateDevice", error);
+        spyi_text_add(error, " (adapter '%s')", gpu->adapter.info.name);
+        return result == VK_ERROR_OUT_OF_HOST_MEMORY ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_NO_DEVICE;
+    }
+    gpu->owned = true;
+    gpu->queue_family = gpu->adapter.queue_family;
+    return SPY_OK;
+}
+
+// The engine's device has what it says: the required features, and the optional ones that it names.
+static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine, spyi_text *error) {
+    bool enabled[SPYI_VK_FEATURE_COUNT];
+    uint32_t i, k;
+    if (engine->instance == NULL || engine->physical_device == NULL || engine->queue == NULL) {
+        spyi_text_add(error, "spy_vk_desc has a device but no %s",
+                      engine->instance == NULL ? "instance" : engine->queue == NULL ? "queue" : "physical_device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_vk_query_adapter(&gpu->instance, (VkPhysicalDevice)engine->physical_device, 1, &gpu->adapter);
+    if (gpu->adapter.refusal[0] != '\0') {
+        spyi_text_add(error, "the engine's physical device '%s' %s", gpu->adapter.info.name, gpu->adapter.refusal);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) enabled[i] = i < SPYI_VK_FEATURE_REQUIRED;
+    for (k = 0; k < engine->enabled_feature_count; k++) {
+        for (i = 0; i < SPYI_VK_FEATURE_COUNT && strcmp(engine->enabled_features[k], spyi_vk_feature_name(i)) != 0;) i++;
+        if (i == SPYI_VK_FEATURE_COUNT || !gpu->adapter.features[i]) {
+            spyi_text_add(error, "spy_vk_desc.enabled_features names '%s', which %s", engine->enabled_features[k],
+                          i == SPYI_VK_FEATURE_COUNT ? "spy_vk_required_features() does not list"
+                                                     : "the physical device lacks");
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        enabled[i] = true;
+    }
+    memcpy(gpu->adapter.features, enabled, sizeof enabled);
+    gpu->device = (VkDevice)engine->device;
+    gpu->queue = (VkQueue)engine->queue;
+    gpu->queue_family = engine->queue_family;
+    gpu->lock_queue = engine->lock_queue;
+    gpu->unlock_queue = engine->unlock_queue;
+    gpu->lock_user_data = engine->lock_user_data;
+    return SPY_OK;
+}
+
+// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it was.
+static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
+    PFN_vkGetDeviceProcAddr before;
+    spyi_global_lock();
+    before = vkGetDeviceProcAddr;
+    vkGetDeviceProcAddr = gpu->instance.GetDeviceProcAddr;
+    volkLoadDeviceTable(&gpu->vk, gpu->device);
+    vkGetDeviceProcAddr = before;
+    spyi_global_unlock();
+}
+
+static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
+    spyi_limits *limits = &gpu->base.limits;
+    const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
+    const VkMemoryType *type = &gpu->adapter.memory.memoryTypes[gpu->memory_type[SPYI_VK_MEMORY_DEVICE]];
+    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                                         VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    limits->info = gpu->adapter.info;
+    limits->target = SPYI_TARGET_SPIRV;
+    limits->max_block_bytes = have->maxPushConstantsSize;
+    if (gpu->vk.vkCmdPushDescriptorSetKHR != NULL && gpu->adapter.extensions[SPYI_VK_KHR_push_descriptor]) {
+        limits->max_bindings = gpu->adapter.max_push_descriptors;
+        if (have->maxPerStageDescriptorStorageBuffers < limits->max_bindings) {
+            limits->max_bindings = have->maxPerStageDescriptorStorageBuffers;
+        }
+        if (limits->max_bindings > SPYI_VK_MAX_BINDINGS) limits->max_bindings = SPYI_VK_MAX_BINDINGS;
+    }
+    limits->binding_alignment = 16;
+    if (have->minStorageBufferOffsetAlignment > limits->binding_alignment) {
+        limits->binding_alignment = (uint32_t)have->minStorageBufferOffsetAlignment;
+    }
+    limits->max_binding_bytes = have->maxStorageBufferRange;
+    limits->fill_alignment = 4;
+    limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
+    limits->bindings_from_bytes = (uint64_t)8 << 20;
+    limits->unified_memory = gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
+}
+
+static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
+    const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
+    VkPipelineCacheCreateInfo cache;
+    VkResult result;
+    spy_status status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    if (status != SPY_OK) return status;
+    if (engine != NULL && engine->device != NULL) {
+        status = spyi_vk_use_engine(gpu, engine, error);
+    } else {
+        status = spyi_vk_choose_adapter(&gpu->instance, desc, &gpu->adapter, error);
+        if (status == SPY_OK) status = spyi_vk_make_device(gpu, error);
+    }
+    if (status != SPY_OK) return status;
+    spyi_vk_load_table(gpu);
+    if (gpu->owned) {
+        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
+        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, gpu->adapter.queue_count > 1 ? 1 : 0, &gpu->lane_queue);
+    } else {
+        gpu->lane_queue = gpu->queue;
+    }
+    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_CPU;
+    if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
+    spyi_vk_set_limits(gpu);
+    SPYI_VK_ZERO(cache);
+    cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    result = gpu->vk.vkCreatePipelineCache(gpu->device, &cache, NULL, &gpu->pipeline_cache);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreatePipelineCache", error);
+    spyi_vk_set_name(gpu, VK_OBJECT_TYPE_QUEUE, (uint64_t)(uintptr_t)gpu->queue, desc->label);
+    return spyi_vk_make_submit_objects(gpu, error);
+}
+
+SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **out, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)spyi_allocate(ctx, sizeof *gpu);
+    spy_status status;
+    *out = NULL;
+    if (gpu == NULL) {
+        spyi_text_add(error, "no host memory for the device");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    gpu->base.backend = spy_vk_backend();
+    gpu->base.ctx = ctx;
+    gpu->open = 1;
+    spyi_mutex_init(&gpu->layout_lock);
+    status = spyi_vk_setup(gpu, desc, error);
+    if (status != SPY_OK) {
+        spyi_vk_destroy((spyi_gpu *)(void *)gpu);
+        return status;
+    }
+    spyi_logf(ctx, SPY_LOG_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name, gpu->adapter.info.driver);
+    *out = (spyi_gpu *)(void *)gpu;
+    return SPY_OK;
+}
+
+// Also takes back a device that was made in part.
+SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_context *ctx = gpu->base.ctx;
+    if (gpu->device != VK_NULL_HANDLE && gpu->vk.vkDestroyDevice != NULL) {
+        spyi_vk_wait_idle(gpu);
+        spyi_vk_destroy_staging(gpu);
+        spyi_vk_destroy_submit_objects(gpu);
+        spyi_vk_destroy_layouts(gpu);
+        gpu->vk.vkDestroyPipelineCache(gpu->device, gpu->pipeline_cache, NULL);
+        if (gpu->owned) gpu->vk.vkDestroyDevice(gpu->device, NULL);
+    }
+    spyi_vk_instance_destroy(&gpu->instance);
+    spyi_mutex_destroy(&gpu->layout_lock);
+    spyi_free(ctx, gpu, sizeof *gpu);
+}

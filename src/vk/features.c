@@ -1,0 +1,207 @@
+// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's SPIR-V against
+// those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the GPU (vulkan.md 12).
+#include "vk/internal.h"
+
+typedef struct spyi_vk_feature_entry {
+    const char *name;
+    size_t offset; // of its VkBool32 in a spyi_vk_feature_set
+} spyi_vk_feature_entry;
+
+static const spyi_vk_feature_entry spyi_vk_feature_entries[] = {
+#define SPYI_VK_ENTRY(where, member) { #member, offsetof(spyi_vk_feature_set, where.member) },
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_ENTRY) SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_ENTRY)
+#undef SPYI_VK_ENTRY
+};
+
+#define SPYI_VK_FEATURE_NAME(where, member) #member,
+#define SPYI_VK_EXTENSION_NAME(name) #name,
+static const char *const spyi_vk_required_names[] = { SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_NAME) };
+static const char *const spyi_vk_optional_names[] = { SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_NAME) };
+static const char *const spyi_vk_extension_names[] = { SPYI_VK_OPTIONAL_EXTENSIONS(SPYI_VK_EXTENSION_NAME) };
+#undef SPYI_VK_FEATURE_NAME
+#undef SPYI_VK_EXTENSION_NAME
+
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature) { return spyi_vk_feature_entries[feature].offset; }
+SPYI_FN const char *spyi_vk_feature_name(uint32_t feature) { return spyi_vk_feature_entries[feature].name; }
+SPYI_FN const char *spyi_vk_extension_name(uint32_t extension) { return spyi_vk_extension_names[extension]; }
+
+spy_vk_requirements spy_vk_required_features(void) {
+    spy_vk_requirements r;
+    SPYI_VK_ZERO(r);
+    r.api_version = VK_API_VERSION_1_2;
+    r.features = spyi_vk_required_names;
+    r.feature_count = SPYI_VK_FEATURE_REQUIRED;
+    r.optional_features = spyi_vk_optional_names;
+    r.optional_feature_count = SPYI_VK_FEATURE_COUNT - SPYI_VK_FEATURE_REQUIRED;
+    r.optional_extensions = spyi_vk_extension_names;
+    r.optional_extension_count = SPYI_VK_EXTENSION_COUNT;
+    return r;
+}
+
+SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
+    void **next = &set->core.pNext;
+    SPYI_VK_ZERO(*set);
+    set->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    set->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    set->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    set->v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+    set->atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+    set->atomic_float2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT;
+    set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
+
+    *next = &set->v11, next = &set->v11.pNext;
+    *next = &set->v12, next = &set->v12.pNext;
+    if (adapter->api_version >= VK_API_VERSION_1_3) *next = &set->v13, next = &set->v13.pNext;
+    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float]) {
+        *next = &set->atomic_float, next = &set->atomic_float.pNext;
+    }
+    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float2]) {
+        *next = &set->atomic_float2, next = &set->atomic_float2.pNext;
+    }
+    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock;
+}
+
+// >>capabilities
+
+typedef enum spyi_vk_need {
+    SPYI_VK_NEED_NOTHING,
+    SPYI_VK_NEED_FEATURE,  // `value` and `other`: spyi_vk_feature, one of them
+    SPYI_VK_NEED_SUBGROUP, // `value`: a VkSubgroupFeatureFlagBits
+    SPYI_VK_NEED_FLOAT     // `value`: index of spyi_vk_adapter.float_controls
+} spyi_vk_need;
+
+typedef struct spyi_vk_capability {
+    uint16_t number;
+    uint8_t need; // spyi_vk_need
+    uint8_t value, other;
+    const char *name;
+} spyi_vk_capability;
+
+#define SPYI_VK_CAP(number, name) { number, SPYI_VK_NEED_NOTHING, 0, 0, #name },
+#define SPYI_VK_CAP_FEATURE(number, name, feature)                                                            \
+    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##feature, #name },
+#define SPYI_VK_CAP_EITHER(number, name, feature, other)                                                      \
+    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##other, #name },
+#define SPYI_VK_CAP_SUBGROUP(number, name, bit)                                                               \
+    { number, SPYI_VK_NEED_SUBGROUP, VK_SUBGROUP_FEATURE_##bit##_BIT, 0, #name },
+#define SPYI_VK_CAP_FLOAT(number, name, index) { number, SPYI_VK_NEED_FLOAT, index, 0, #name },
+
+// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not listed is refused.
+static const spyi_vk_capability spyi_vk_capabilities[] = {
+    SPYI_VK_CAP(0, Matrix)
+    SPYI_VK_CAP(1, Shader)
+    SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16)
+    SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64)
+    SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64)
+    SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics)
+    SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16)
+    SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8)
+    SPYI_VK_CAP(43, Sampled1D)
+    SPYI_VK_CAP(44, Image1D)
+    SPYI_VK_CAP(46, SampledBuffer)
+    SPYI_VK_CAP(47, ImageBuffer)
+    SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats)
+    SPYI_VK_CAP(50, ImageQuery)
+    SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat)
+    SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat)
+    SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC)
+    SPYI_VK_CAP_SUBGROUP(62, GroupNonUniformVote, VOTE)
+    SPYI_VK_CAP_SUBGROUP(63, GroupNonUniformArithmetic, ARITHMETIC)
+    SPYI_VK_CAP_SUBGROUP(64, GroupNonUniformBallot, BALLOT)
+    SPYI_VK_CAP_SUBGROUP(65, GroupNonUniformShuffle, SHUFFLE)
+    SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE)
+    SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED)
+    SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD)
+    SPYI_VK_CAP(4427, DrawParameters)
+    SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess)
+    SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess)
+    SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16)
+    SPYI_VK_CAP(4437, DeviceGroup)
+    SPYI_VK_CAP_FEATURE(4441, VariablePointersStorageBuffer, variablePointersStorageBuffer)
+    SPYI_VK_CAP_FEATURE(4442, VariablePointers, variablePointers)
+    SPYI_VK_CAP_FEATURE(4448, StorageBuffer8BitAccess, storageBuffer8BitAccess)
+    SPYI_VK_CAP_FEATURE(4449, UniformAndStorageBuffer8BitAccess, uniformAndStorageBuffer8BitAccess)
+    SPYI_VK_CAP_FEATURE(4450, StoragePushConstant8, storagePushConstant8)
+    SPYI_VK_CAP_FLOAT(4464, DenormPreserve, 0)
+    SPYI_VK_CAP_FLOAT(4465, DenormFlushToZero, 1)
+    SPYI_VK_CAP_FLOAT(4466, SignedZeroInfNanPreserve, 2)
+    SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3)
+    SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4)
+    SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock)
+    SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel)
+    SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope)
+    SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress)
+    SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax, shaderSharedFloat32AtomicMinMax)
+    SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax)
+    SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax)
+    SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct)
+    SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct)
+    SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct)
+    SPYI_VK_CAP_FEATURE(6019, DotProduct, shaderIntegerDotProduct)
+    SPYI_VK_CAP_EITHER(6033, AtomicFloat32AddEXT, shaderBufferFloat32AtomicAdd, shaderSharedFloat32AtomicAdd)
+    SPYI_VK_CAP_EITHER(6034, AtomicFloat64AddEXT, shaderBufferFloat64AtomicAdd, shaderSharedFloat64AtomicAdd)
+    SPYI_VK_CAP_FEATURE(6095, AtomicFloat16AddEXT, shaderBufferFloat16AtomicAdd)
+};
+
+static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint32_t number, spyi_text *error) {
+    size_t i, n = sizeof spyi_vk_capabilities / sizeof spyi_vk_capabilities[0];
+    const spyi_vk_capability *c = NULL;
+    bool there = true;
+    for (i = 0; i < n && c == NULL; i++) {
+        if (spyi_vk_capabilities[i].number == number) c = &spyi_vk_capabilities[i];
+    }
+    if (c == NULL) {
+        spyi_text_add(error, "the kernel needs the SPIR-V capability number %u, which the library does not know", number);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (c->need == SPYI_VK_NEED_FEATURE) there = adapter->features[c->value] || adapter->features[c->other];
+    if (c->need == SPYI_VK_NEED_SUBGROUP) there = (adapter->subgroup_operations & c->value) != 0;
+    if (c->need == SPYI_VK_NEED_FLOAT) there = adapter->float_controls[c->value];
+    if (there) return SPY_OK;
+    spyi_text_add(error, "the kernel needs %s, which the device '%s' lacks", c->name, adapter->info.name);
+    if (c->need == SPYI_VK_NEED_FEATURE) {
+        spyi_text_add(error, " (Vulkan feature %s)", spyi_vk_feature_entries[c->value].name);
+    }
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+// Whether the NUL-terminated text in SPIR-V words (little-endian, at most `count` words) is `name`.
+static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char *name) {
+    size_t i;
+    for (i = 0; i < count * 4; i++) {
+        char c = (char)((words[i / 4] >> (8 * (i % 4))) & 0xffu);
+        if (c != name[i]) return false;
+        if (c == '\0') return true;
+    }
+    return false;
+}
+
+SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc, spyi_text *error) {
+    // Of the enumerants that SPIR-V's text is made of, three matter here.
+    enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
+    const uint32_t *words = (const uint32_t *)desc->code;
+    size_t i, size, count = desc->code_size / 4;
+    bool entry = false;
+    if (words == NULL || desc->code_size % 4 != 0 || count < 5 || words[0] != 0x07230203u) {
+        spyi_text_add(error, "the code of kernel '%s' is not SPIR-V", desc->label ? desc->label : desc->entry);
+        return SPY_ERROR_COMPILE;
+    }
+    for (i = 5; i < count; i += size) {
+        uint32_t op = words[i] & 0xffffu;
+        size = words[i] >> 16;
+        if (size == 0 || size > count - i || (op == CAPABILITY && size < 2) || (op == ENTRY_POINT && size < 4)) {
+            spyi_text_add(error, "the SPIR-V of kernel '%s' is damaged at word %zu", desc->label ? desc->label : desc->entry, i);
+            return SPY_ERROR_COMPILE;
+        }
+        if (op == CAPABILITY) {
+            spy_status status = spyi_vk_check_capability(adapter, words[i + 1], error);
+            if (status != SPY_OK) return status;
+        }
+        if (op == ENTRY_POINT && words[i + 1] == GL_COMPUTE) {
+            entry = entry || spyi_vk_words_equal(words + i + 3, size - 3, desc->entry);
+        }
+    }
+    if (entry) return SPY_OK;
+    spyi_text_add(error, "the SPIR-V has no compute entry point '%s'", desc->entry);
+    return SPY_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,487 @@
+// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the choice.
+#include "vk/internal.h"
+
+#define SPYI_VK_MAX_ADAPTERS 32u
+#define SPYI_VK_MAX_FAMILIES 32u
+
+#define SPYI_VK_VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
+
+// A symbol of a library is a function here; memcpy, since C has no cast between the two.
+static PFN_vkGetInstanceProcAddr spyi_vk_loader_entry(void *library) {
+    void *symbol = spyi_library_symbol(library, "vkGetInstanceProcAddr");
+    PFN_vkGetInstanceProcAddr get = NULL;
+    if (symbol != NULL) memcpy(&get, &symbol, sizeof get);
+    return get;
+}
+
+static spy_status spyi_vk_open_loader(spyi_vk_instance *instance, spyi_text *error) {
+#if defined(_WIN32)
+    static const char *const names[] = { "vulkan-1.dll" };
+#elif defined(__APPLE__)
+    static const char *const names[] = { "libvulkan.dylib", "libvulkan.1.dylib", "libMoltenVK.dylib" };
+#else
+    static const char *const names[] = { "libvulkan.so.1", "libvulkan.so" };
+#endif
+    size_t i, count = sizeof names / sizeof names[0];
+    for (i = 0; i < count; i++) {
+        instance->library = spyi_library_open(names[i]);
+        if (instance->library == NULL) continue;
+        instance->get_proc = spyi_vk_loader_entry(instance->library);
+        if (instance->get_proc != NULL) return SPY_OK;
+        spyi_library_close(instance->library);
+        instance->library = NULL;
+    }
+    spyi_text_add(error, "the Vulkan loader cannot be opened; looked for");
+    for (i = 0; i < count; i++) spyi_text_add(error, "%s %s", i == 0 ? "" : ",", names[i]);
+    spyi_text_add(error, " (%s); on Debian: apt-get install libvulkan1 mesa-vulkan-drivers", spyi_library_error());
+    return SPY_ERROR_NO_DEVICE;
+}
+
+// >>messages of drivers and layers
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                         VkDebugUtilsMessageTypeFlagsEXT types,
+                                                         const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+    spyi_vk_instance *instance = (spyi_vk_instance *)user;
+    spy_log_level level = SPY_LOG_DEBUG;
+    const char *name = data->pMessageIdName != NULL ? data->pMessageIdName : "message";
+    const char *text = data->pMessage != NULL ? data->pMessage : "";
+    (void)types;
+    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_ERROR;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_WARNING;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_INFO;
+    if (level <= SPY_LOG_WARNING) {
+        size_t n = strlen(text);
+        if (n >= sizeof instance->message) n = sizeof instance->message - 1;
+        spyi_mutex_lock(&instance->message_lock);
+        memcpy(instance->message, text, n);
+        instance->message[n] = '\0';
+        spyi_mutex_unlock(&instance->message_lock);
+    }
+    if (spyi_log_wants(instance->ctx, level)) spyi_logf(instance->ctx, level, "Vulkan: %s: %s", name, text);
+    return VK_FALSE;
+}
+
+static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMessengerCreateInfoEXT *info) {
+    SPYI_VK_ZERO(*info);
+    info->sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+    info->messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
+    if (spyi_log_wants(instance->ctx, SPY_LOG_DEBUG)) {
+        info->messageSeverity |= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
+    }
+    info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                        VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+    info->pfnUserCallback = spyi_vk_on_message;
+    info->pUserData = instance;
+}
+
+// >>instance
+
+static bool spyi_vk_has_layer(const spyi_vk_instance *instance, const char *name) {
+    PFN_vkEnumerateInstanceLayerProperties list =
+        (PFN_vkEnumerateInstanceLayerProperties)instance->get_proc(NULL, "vkEnumerateInstanceLayerProperties");
+    VkLayerProperties *layers;
+    uint32_t i, count = 0, capacity;
+    bool found = false;
+    if (list == NULL || list(&count, NULL) != VK_SUCCESS || count == 0) return false;
+    capacity = count;
+    layers = (VkLayerProperties *)spyi_allocate(instance->ctx, capacity * sizeof *layers);
+    if (layers == NULL) return false;
+    if (list(&count, layers) >= 0) {
+        for (i = 0; i < count && !found; i++) found = strcmp(layers[i].layerName, name) == 0;
+    }
+    spyi_free(instance->ctx, layers, capacity * sizeof *layers);
+    return found;
+}
+
+static bool spyi_vk_has_instance_extension(const spyi_vk_instance *instance, const char *layer, const char *name) {
+    PFN_vkEnumerateInstanceExtensionProperties list =
+        (PFN_vkEnumerateInstanceExtensionProperties)instance->get_proc(NULL, "vkEnumerateInstanceExtensionProperties");
+    VkExtensionProperties *items;
+    uint32_t i, count = 0, capacity;
+    bool found = false;
+    if (list == NULL || list(layer, &count, NULL) != VK_SUCCESS || count == 0) return false;
+    capacity = count;
+    items = (VkExtensionProperties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
+    if (items == NULL) return false;
+    if (list(layer, &count, items) >= 0) {
+        for (i = 0; i < count && !found; i++) found = strcmp(items[i].extensionName, name) == 0;
+    }
+    spyi_free(instance->ctx, items, capacity * sizeof *items);
+    return found;
+}
+
+static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_validation, bool *debug_utils,
+                                        spyi_text *error) {
+    PFN_vkCreateInstance create = (PFN_vkCreateInstance)instance->get_proc(NULL, "vkCreateInstance");
+    PFN_vkEnumerateInstanceVersion version =
+        (PFN_vkEnumerateInstanceVersion)instance->get_proc(NULL, "vkEnumerateInstanceVersion");
+    const char *layers[1], *extensions[2];
+    VkDebugUtilsMessengerCreateInfoEXT messenger;
+    VkApplicationInfo application;
+    VkInstanceCreateInfo info;
+    VkResult result;
+    uint32_t loader = VK_API_VERSION_1_0;
+    if (version != NULL) (void)version(&loader);
+    if (create == NULL || loader < VK_API_VERSION_1_1) {
+        spyi_text_add(error, "the Vulkan loader is of version 1.0; at least 1.1 is needed");
+        return SPY_ERROR_NO_DEVICE;
+    }
+    SPYI_VK_ZERO(application);
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.pApplicationName = instance->ctx->label;
+    application.pEngineName = "slangpy.h";
+    application.engineVersion = SPY_VERSION;
+    application.apiVersion = VK_API_VERSION_1_3; // the newest that we use; older drivers of 1.2 are fine
+
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    info.pApplicationInfo = &application;
+    info.ppEnabledLayerNames = layers;
+    info.ppEnabledExtensionNames = extensions;
+    if (enable_validation && spyi_vk_has_layer(instance, SPYI_VK_VALIDATION_LAYER)) {
+        layers[info.enabledLayerCount++] = SPYI_VK_VALIDATION_LAYER;
+    } else if (enable_validation) {
+        spyi_logf(instance->ctx, SPY_LOG_WARNING, "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
+                                                  " is not installed (Debian: vulkan-validationlayers)");
+    }
+    *debug_utils = spyi_vk_has_instance_extension(instance, NULL, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
+                   (info.enabledLayerCount > 0 &&
+                    spyi_vk_has_instance_extension(instance, layers[0], VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
+    if (*debug_utils) {
+        extensions[info.enabledExtensionCount++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+        spyi_vk_messenger_info(instance, &messenger);
+        info.pNext = &messenger; // for messages of the creation itself
+    }
+#if defined(VK_KHR_portability_enumeration)
+    if (spyi_vk_has_instance_extension(instance, NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+        extensions[info.enabledExtensionCount++] = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
+        info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    }
+#endif
+    result = create(&info, NULL, &instance->handle);
+    if (result != VK_SUCCESS) {
+        spyi_text_add(error, "vkCreateInstance failed: %s%s", spyi_vk_result_name(result),
+                      result == VK_ERROR_INCOMPATIBLE_DRIVER
+                          ? ": no Vulkan driver is installed (on Debian: apt-get install mesa-vulkan-drivers)"
+                          : "");
+        return result == VK_ERROR_OUT_OF_HOST_MEMORY ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_NO_DEVICE;
+    }
+    instance->owned = true;
+    instance->api_version = VK_API_VERSION_1_3;
+    return SPY_OK;
+}
+
+// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be destroyed.
+SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx, const spy_vk_desc *engine,
+                                         bool enable_validation, spyi_text *error) {
+    bool debug_utils = false;
+    spy_status status = SPY_OK;
+    const char *missing = NULL;
+    SPYI_VK_ZERO(*instance);
+    instance->ctx = ctx;
+    if (engine != NULL && engine->get_instance_proc_addr != NULL) {
+        // The engine's type has void * for VkInstance, which is a pointer wherever Vulkan is.
+        memcpy(&instance->get_proc, &engine->get_instance_proc_addr, sizeof instance->get_proc);
+    } else {
+        status = spyi_vk_open_loader(instance, error);
+        if (status != SPY_OK) return status;
+    }
+    spyi_mutex_init(&instance->message_lock);
+    if (engine != NULL && engine->instance != NULL) {
+        instance->handle = (VkInstance)engine->instance;
+        instance->api_version = engine->api_version != 0 ? engine->api_version : VK_API_VERSION_1_3;
+    } else {
+        status = spyi_vk_make_instance(instance, enable_validation, &debug_utils, error);
+        if (status != SPY_OK) {
+            spyi_vk_instance_destroy(instance);
+            return status;
+        }
+    }
+#define SPYI_VK_LOAD(name)                                                                                    \
+    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                          \
+    if (instance->name == NULL) missing = "vk" #name;
+    SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_LOAD)
+#undef SPYI_VK_LOAD
+    if (missing != NULL) {
+        spyi_text_add(error, "vkGetInstanceProcAddr does not know %s; Vulkan 1.2 is needed", missing);
+        spyi_vk_instance_destroy(instance);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    // NULL unless the instance, ours or the engine's, has the extension.
+    instance->set_name =
+        (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle, "vkSetDebugUtilsObjectNameEXT");
+    if (debug_utils) {
+        PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
+            instance->handle, "vkCreateDebugUtilsMessengerEXT");
+        VkDebugUtilsMessengerCreateInfoEXT info;
+        spyi_vk_messenger_info(instance, &info);
+        instance->destroy_messenger = (PFN_vkDestroyDebugUtilsMessengerEXT)instance->get_proc(
+            instance->handle, "vkDestroyDebugUtilsMessengerEXT");
+        if (create == NULL || instance->destroy_messenger == NULL ||
+            create(instance->handle, &info, NULL, &instance->messenger) != VK_SUCCESS) {
+            instance->messenger = VK_NULL_HANDLE; // only messages are lost
+        }
+    }
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
+    if (instance->get_proc == NULL) return;
+    if (instance->messenger != VK_NULL_HANDLE) instance->destroy_messenger(instance->handle, instance->messenger, NULL);
+    if (instance->owned && instance->DestroyInstance != NULL) instance->DestroyInstance(instance->handle, NULL);
+    spyi_mutex_destroy(&instance->message_lock);
+    if (instance->library != NULL) spyi_library_close(instance->library);
+    SPYI_VK_ZERO(*instance);
+}
+
+// >>adapters
+
+static const char *spyi_vk_type_name(spy_adapter_type type) {
+    if (type == SPY_ADAPTER_DISCRETE) return "discrete";
+    if (type == SPY_ADAPTER_INTEGRATED) return "integrated";
+    return type == SPY_ADAPTER_CPU ? "cpu" : "any";
+}
+
+static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
+    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_DISCRETE;
+    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_CPU;
+    return SPY_ADAPTER_INTEGRATED; // virtual and unknown ones too
+}
+
+static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    VkExtensionProperties *items;
+    uint32_t i, k, count = 0, capacity;
+    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL) != VK_SUCCESS || count == 0) return;
+    capacity = count;
+    items = (VkExtensionProperties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
+    if (items == NULL) return;
+    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, items) >= 0) {
+        for (i = 0; i < count; i++) {
+            for (k = 0; k < SPYI_VK_EXTENSION_COUNT; k++) {
+                if (strcmp(items[i].extensionName, spyi_vk_extension_name(k)) == 0) adapter->extensions[k] = true;
+            }
+        }
+    }
+    spyi_free(instance->ctx, items, capacity * sizeof *items);
+}
+
+// One family for everything: the one with compute that can do most, since order between queues costs semaphores.
+static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
+    uint32_t i, count = SPYI_VK_MAX_FAMILIES;
+    bool found = false, graphics = false;
+    instance->GetPhysicalDeviceQueueFamilyProperties(adapter->handle, &count, families);
+    for (i = 0; i < count; i++) {
+        bool draws = (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+        if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || (found && (graphics || !draws))) continue;
+        found = true;
+        graphics = draws;
+        adapter->queue_family = i;
+        adapter->queue_count = families[i].queueCount;
+        adapter->timestamp_bits = families[i].timestampValidBits;
+    }
+    return found;
+}
+
+static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    spyi_vk_feature_set set;
+    uint32_t i;
+    spyi_vk_feature_chain(&set, adapter);
+    instance->GetPhysicalDeviceFeatures2(adapter->handle, &set.core);
+    for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
+        VkBool32 value;
+        memcpy(&value, (const char *)&set + spyi_vk_feature_offset(i), sizeof value);
+        adapter->features[i] = value != VK_FALSE;
+    }
+}
+
+static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    VkPhysicalDeviceProperties2 properties;
+    VkPhysicalDeviceVulkan11Properties v11;
+    VkPhysicalDeviceVulkan12Properties v12;
+    VkPhysicalDevicePushDescriptorPropertiesKHR push;
+    spy_device_info *info = &adapter->info;
+    SPYI_VK_ZERO(properties);
+    SPYI_VK_ZERO(v11);
+    SPYI_VK_ZERO(v12);
+    SPYI_VK_ZERO(push);
+    properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+    push.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR;
+    properties.pNext = &v11;
+    v11.pNext = &v12;
+    if (adapter->extensions[SPYI_VK_KHR_push_descriptor]) v12.pNext = &push;
+    instance->GetPhysicalDeviceProperties2(adapter->handle, &properties);
+    adapter->max_push_descriptors = push.maxPushDescriptors;
+    adapter->max_allocation = v11.maxMemoryAllocationSize;
+    if ((v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
+        adapter->subgroup_operations = v11.subgroupSupportedOperations;
+    }
+    adapter->float_controls[0] = v12.shaderDenormPreserveFloat32 != VK_FALSE;
+    adapter->float_controls[1] = v12.shaderDenormFlushToZeroFloat32 != VK_FALSE;
+    adapter->float_controls[2] = v12.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE;
+    adapter->float_controls[3] = v12.shaderRoundingModeRTEFloat32 != VK_FALSE;
+    adapter->float_controls[4] = v12.shaderRoundingModeRTZFloat32 != VK_FALSE;
+    info->subgroup_size = v11.subgroupSize;
+    (void)snprintf(info->driver, sizeof info->driver, "%.120s %.120s", v12.driverName, v12.driverInfo);
+}
+
+static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
+    spy_device_info *info = &adapter->info;
+    const VkPhysicalDeviceLimits *limits = &adapter->limits;
+    const bool *f = adapter->features;
+    uint32_t i;
+    if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_FLOAT16;
+    if (f[SPYI_VK_FEATURE_shaderFloat64]) info->features |= SPY_FEATURE_FLOAT64;
+    if (f[SPYI_VK_FEATURE_shaderInt8] && f[SPYI_VK_FEATURE_storageBuffer8BitAccess]) info->features |= SPY_FEATURE_INT8;
+    if (f[SPYI_VK_FEATURE_shaderInt16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_INT16;
+    if (f[SPYI_VK_FEATURE_shaderInt64]) info->features |= SPY_FEATURE_INT64;
+    if (f[SPYI_VK_FEATURE_shaderBufferFloat32AtomicAdd]) info->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
+    if (adapter->timestamp_bits != 0) info->features |= SPY_FEATURE_TIMESTAMPS;
+    if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0) info->features |= SPY_FEATURE_SUBGROUPS;
+    if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
+    info->max_group_size = limits->maxComputeWorkGroupInvocations;
+    if (limits->maxComputeWorkGroupSize[0] < info->max_group_size) info->max_group_size = limits->maxComputeWorkGroupSize[0];
+    info->max_group_count = limits->maxComputeWorkGroupCount[0];
+    info->max_inline_block_bytes = limits->maxPushConstantsSize;
+    info->max_binding_bytes = limits->maxStorageBufferRange;
+    for (i = 0; i < adapter->memory.memoryHeapCount; i++) {
+        const VkMemoryHeap *heap = &adapter->memory.memoryHeaps[i];
+        if ((heap->flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 && heap->size > info->memory_bytes) {
+            info->memory_bytes = heap->size;
+        }
+    }
+}
+
+SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
+                                   spyi_vk_adapter *adapter) {
+    VkPhysicalDeviceProperties properties;
+    uint32_t i;
+    size_t n;
+    SPYI_VK_ZERO(*adapter);
+    instance->GetPhysicalDeviceProperties(device, &properties);
+    adapter->handle = device;
+    adapter->index = index;
+    adapter->limits = properties.limits;
+    adapter->info.backend = "vulkan";
+    adapter->info.type = spyi_vk_adapter_type(properties.deviceType);
+    adapter->info.api_version = properties.apiVersion;
+    (void)snprintf(adapter->info.name, sizeof adapter->info.name, "%s", properties.deviceName);
+    adapter->api_version = properties.apiVersion < instance->api_version ? properties.apiVersion : instance->api_version;
+    instance->GetPhysicalDeviceMemoryProperties(device, &adapter->memory);
+    if (adapter->api_version < VK_API_VERSION_1_2) {
+        (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
+                       VK_API_VERSION_MAJOR(adapter->api_version), VK_API_VERSION_MINOR(adapter->api_version));
+        return; // the structs of the other queries are unknown there
+    }
+    spyi_vk_query_extensions(instance, adapter);
+    spyi_vk_query_features(instance, adapter);
+    spyi_vk_query_properties(instance, adapter);
+    if (!spyi_vk_query_queues(instance, adapter)) {
+        (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has no queue with compute");
+    }
+    for (i = 0; i < SPYI_VK_FEATURE_REQUIRED; i++) {
+        if (adapter->features[i]) continue;
+        n = strlen(adapter->refusal);
+        (void)snprintf(adapter->refusal + n, sizeof adapter->refusal - n, "%s%s", n == 0 ? "lacks " : ", ",
+                       spyi_vk_feature_name(i));
+    }
+    spyi_vk_fill_info(adapter);
+}
+
+// >>choice
+
+static char spyi_vk_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+static bool spyi_vk_contains(const char *text, const char *part) {
+    for (;; text++) {
+        size_t i = 0;
+        while (part[i] != '\0' && spyi_vk_lower(text[i]) == spyi_vk_lower(part[i])) i++;
+        if (part[i] == '\0') return true;
+        if (*text == '\0') return false;
+    }
+}
+
+// Why the desc does not mean this adapter; NULL: it does.
+static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
+    if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
+    if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
+    if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name)) return "has another name";
+    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type) return "is of another type";
+    return NULL;
+}
+
+static void spyi_vk_explain_choice(const spyi_vk_instance *instance, const spy_device_desc *desc,
+                                   const VkPhysicalDevice *devices, uint32_t count, spyi_vk_adapter *adapter,
+                                   spyi_text *error) {
+    uint32_t i;
+    spyi_text_add(error, "no Vulkan device fits; looked for ");
+    if (desc->adapter != 0) spyi_text_add(error, "adapter %u", desc->adapter);
+    else spyi_text_add(error, "an adapter of %s type", spyi_vk_type_name(desc->adapter_type));
+    if (desc->adapter == 0 && desc->adapter_name != NULL) spyi_text_add(error, " named '%s'", desc->adapter_name);
+    spyi_text_add(error, "; found");
+    if (count == 0) spyi_text_add(error, " none (on Debian: apt-get install mesa-vulkan-drivers)");
+    for (i = 0; i < count; i++) {
+        const char *why;
+        spyi_vk_query_adapter(instance, devices[i], i + 1, adapter);
+        why = spyi_vk_not_wanted(adapter, desc);
+        spyi_text_add(error, "%s %u '%s' (%s), which %s", i == 0 ? "" : ";", i + 1, adapter->info.name,
+                      spyi_vk_type_name(adapter->info.type), why != NULL ? why : adapter->refusal);
+    }
+}
+
+static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysicalDevice *devices, uint32_t *count,
+                                       spyi_text *error) {
+    VkResult result;
+    *count = SPYI_VK_MAX_ADAPTERS;
+    result = instance->EnumeratePhysicalDevices(instance->handle, count, devices);
+    if (result >= 0) return SPY_OK;
+    spyi_text_add(error, "vkEnumeratePhysicalDevices failed: %s", spyi_vk_result_name(result));
+    return SPY_ERROR_NO_DEVICE;
+}
+
+// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this order.
+SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
+                                          spyi_vk_adapter *adapter, spyi_text *error) {
+    VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
+    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_CPU + 1;
+    spy_status status = spyi_vk_list_devices(instance, devices, &count, error);
+    if (status != SPY_OK) return status;
+    for (i = 0; i < count; i++) {
+        spyi_vk_query_adapter(instance, devices[i], i + 1, adapter);
+        if (adapter->refusal[0] != '\0' || spyi_vk_not_wanted(adapter, desc) != NULL) continue;
+        if ((uint32_t)adapter->info.type >= best_type) continue;
+        best = i + 1;
+        best_type = (uint32_t)adapter->info.type;
+    }
+    if (best == 0) {
+        spyi_vk_explain_choice(instance, desc, devices, count, adapter, error);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    spyi_vk_query_adapter(instance, devices[best - 1], best, adapter);
+    return SPY_OK;
+}
+
+SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
+    VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
+    spyi_vk_instance instance;
+    spyi_vk_adapter adapter;
+    spyi_context ctx;
+    spy_device_desc desc;
+    uint32_t i, count = 0;
+    memset(&desc, 0, sizeof desc);
+    memset(&ctx, 0, sizeof ctx);
+    spyi_context_init(&ctx, &desc);
+    if (spyi_vk_instance_init(&instance, &ctx, NULL, false, error) == SPY_OK) {
+        if (spyi_vk_list_devices(&instance, devices, &count, error) != SPY_OK) count = 0;
+        for (i = 0; i < count && i < capacity && infos != NULL; i++) {
+            spyi_vk_query_adapter(&instance, devices[i], i + 1, &adapter);
+            infos[i] = adapter.info;
+        }
+        spyi_vk_instance_destroy(&instance);
+    }
+    spyi_context_destroy(&ctx);
+    return count;
+}

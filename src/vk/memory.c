@@ -1,0 +1,197 @@
+// Device memory: which of the driver's types serves which kind, chunks, and pages for parameter blocks.
+#include "vk/internal.h"
+
+// The first type that has all of `need` and most of `want` and least of `avoid`.
+static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags need,
+                              VkMemoryPropertyFlags want, VkMemoryPropertyFlags avoid, uint32_t *type) {
+    // Protected, lazily allocated and vendors' coherent types are never meant for buffers like ours.
+    const VkMemoryPropertyFlags never = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
+                                        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
+    uint32_t i;
+    int best = -1;
+    for (i = 0; i < memory->memoryTypeCount; i++) {
+        VkMemoryPropertyFlags flags = memory->memoryTypes[i].propertyFlags;
+        int score = ((flags & want) == want ? 2 : 0) + ((flags & avoid) == 0 ? 1 : 0);
+        if ((flags & need) != need || (flags & never) != 0 || score <= best) continue;
+        best = score;
+        *type = i;
+    }
+    return best >= 0;
+}
+
+// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell otherwise.
+SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
+    const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
+    const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_DISCRETE;
+    bool ok = spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
+                                &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
+              spyi_vk_find_type(memory, host, cached, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_READBACK]) &&
+              spyi_vk_find_type(memory, host, 0, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_STAGING]) &&
+              spyi_vk_find_type(memory, host, local, 0, &gpu->memory_type[SPYI_VK_MEMORY_PAGE]);
+    if (!ok) spyi_text_add(error, "the device '%s' has no usable memory types", gpu->adapter.info.name);
+    return ok;
+}
+
+static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk) {
+    VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkBufferCreateInfo buffer_info;
+    VkMemoryRequirements needs;
+    VkMemoryAllocateInfo info;
+    VkMemoryAllocateFlagsInfo allocate_flags;
+    VkBufferDeviceAddressInfo address;
+    VkResult result;
+    SPYI_VK_ZERO(buffer_info);
+    buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    buffer_info.size = size;
+    buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    result = gpu->vk.vkCreateBuffer(gpu->device, &buffer_info, NULL, &buffer);
+    if (result != VK_SUCCESS) return result;
+    gpu->vk.vkGetBufferMemoryRequirements(gpu->device, buffer, &needs);
+
+    SPYI_VK_ZERO(allocate_flags);
+    allocate_flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    allocate_flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    info.pNext = &allocate_flags;
+    info.allocationSize = needs.size;
+    info.memoryTypeIndex = type;
+    result = (needs.memoryTypeBits & (1u << type)) != 0 ? VK_SUCCESS : VK_ERROR_FEATURE_NOT_PRESENT;
+    if (result == VK_SUCCESS) result = gpu->vk.vkAllocateMemory(gpu->device, &info, NULL, &memory);
+    if (result == VK_SUCCESS) result = gpu->vk.vkBindBufferMemory(gpu->device, buffer, memory, 0);
+    if (result == VK_SUCCESS && (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0) {
+        result = gpu->vk.vkMapMemory(gpu->device, memory, 0, VK_WHOLE_SIZE, 0, &chunk->mapped);
+    }
+    if (result != VK_SUCCESS) {
+        chunk->mapped = NULL;
+        gpu->vk.vkDestroyBuffer(gpu->device, buffer, NULL);
+        if (memory != VK_NULL_HANDLE) gpu->vk.vkFreeMemory(gpu->device, memory, NULL);
+        return result;
+    }
+    SPYI_VK_ZERO(address);
+    address.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+    address.buffer = buffer;
+    chunk->handle = (uint64_t)buffer;
+    chunk->address = gpu->vk.vkGetBufferDeviceAddress(gpu->device, &address);
+    chunk->size = size;
+    chunk->memory = (void *)memory;
+    return VK_SUCCESS;
+}
+
+SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_t size, const char *label,
+                                    spyi_chunk *chunk, spyi_text *error) {
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    uint32_t type = gpu->memory_type[kind];
+    const VkMemoryHeap *heap = &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
+    memset(chunk, 0, sizeof *chunk);
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    size = spyi_align(size, 256);
+    if (size <= gpu->adapter.max_allocation && size <= heap->size) result = spyi_vk_try_allocate(gpu, type, size, chunk);
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY && kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
+        result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk);
+    }
+    if (result != VK_SUCCESS) {
+        spyi_text_add(error, "%llu bytes%s%s%s were asked for; ", (unsigned long long)size,
+                      label != NULL && label[0] != '\0' ? " for '" : "", label != NULL ? label : "",
+                      label != NULL && label[0] != '\0' ? "'" : "");
+        if (size > gpu->adapter.max_allocation || size > heap->size) {
+            spyi_text_add(error, "the largest allocation of '%s' is %llu bytes", gpu->adapter.info.name,
+                          (unsigned long long)(gpu->adapter.max_allocation < heap->size ? gpu->adapter.max_allocation
+                                                                                        : heap->size));
+            return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+        }
+        return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
+    }
+    gpu->base.stats.driver_allocations++;
+    spyi_vk_set_name(gpu, VK_OBJECT_TYPE_BUFFER, chunk->handle, label);
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, size_t size, const char *label,
+                                          spyi_chunk *chunk, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
+    // Mapped device memory that is not cached reads at 1 us per 8 bytes (vulkan.md 12): nobody should.
+    if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
+    return status;
+}
+
+SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (chunk->memory != NULL) { // imported ones are the engine's
+        gpu->vk.vkDestroyBuffer(gpu->device, (VkBuffer)chunk->handle, NULL);
+        gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)chunk->memory, NULL);
+    }
+    memset(chunk, 0, sizeof *chunk);
+}
+
+// >>pages
+
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset, spyi_text *error) {
+    spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
+    spyi_vk_page *page = *list;
+    size_t rounded = spyi_align(size, 16);
+    spy_status status;
+    if (page == NULL || page->chunk.size - page->used < rounded) {
+        if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
+            page = gpu->free_pages;
+            gpu->free_pages = page->next;
+        } else {
+            page = (spyi_vk_page *)spyi_allocate(gpu->base.ctx, sizeof *page);
+            if (page == NULL) {
+                spyi_text_add(error, "no host memory for a page of parameters");
+                return SPY_ERROR_OUT_OF_MEMORY;
+            }
+            status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_PAGE, rounded > SPYI_VK_PAGE_SIZE ? rounded : SPYI_VK_PAGE_SIZE,
+                                      "slangpy parameters", &page->chunk, error);
+            if (status != SPY_OK) {
+                spyi_free(gpu->base.ctx, page, sizeof *page);
+                return status;
+            }
+        }
+        page->used = 0;
+        page->next = *list;
+        *list = page;
+    }
+    *out = page;
+    *offset = page->used;
+    page->used += rounded;
+    gpu->work_bytes += rounded;
+    return SPY_OK;
+}
+
+static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
+    spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &page->chunk);
+    spyi_free(gpu->base.ctx, page, sizeof *page);
+}
+
+// Their work has been executed. Larger ones than usual were for one upload only.
+SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
+    while (*pages != NULL) {
+        spyi_vk_page *page = *pages;
+        *pages = page->next;
+        if (page->chunk.size > SPYI_VK_PAGE_SIZE) {
+            spyi_vk_free_page(gpu, page);
+            continue;
+        }
+        page->next = gpu->free_pages;
+        gpu->free_pages = page;
+    }
+}
+
+SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
+    while (*pages != NULL) {
+        spyi_vk_page *page = *pages;
+        *pages = page->next;
+        spyi_vk_free_page(gpu, page);
+    }
+}

@@ -1,0 +1,261 @@
+// Recording: dispatches, copies, fills and timestamps go into the open command buffer, ours or an engine's.
+// The hot path is spyi_vk_dispatch: no allocation, no lock, no formatting.
+#include "vk/internal.h"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define SPYI_VK_COLD __attribute__((noinline, cold))
+#else
+#define SPYI_VK_COLD
+#endif
+
+// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after this.
+static void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                            VK_ACCESS_TRANSFER_WRITE_BIT;
+    gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+    gpu->base.stats.barriers++;
+}
+
+// Begins the open batch in its slot, or takes the engine's command buffer.
+SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
+    spyi_vk_batch *batch = &gpu->batches[gpu->open % SPYI_VK_BATCHES];
+    VkCommandBufferBeginInfo info;
+    VkResult result;
+    spy_status status;
+    uint32_t i;
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
+    if (gpu->external != VK_NULL_HANDLE) {
+        gpu->commands = gpu->external;
+        gpu->bound = NULL;
+        return SPY_OK;
+    }
+    status = spyi_vk_wait_own(gpu, batch->number, UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+        if (gpu->batches[i].number <= gpu->finished) spyi_vk_return_pages(gpu, &gpu->batches[i].pages);
+    }
+    result = gpu->vk.vkResetCommandPool(gpu->device, batch->pool, 0);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkResetCommandPool", error);
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    result = gpu->vk.vkBeginCommandBuffer(batch->commands, &info);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
+    batch->number = gpu->open;
+    batch->recent_count = 0;
+    gpu->batch = batch;
+    gpu->commands = batch->commands;
+    gpu->bound = NULL;
+    return SPY_OK;
+}
+
+// After each recorded operation. `urgent`: someone may look at its result, so an idle queue gets it at once.
+static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
+    uint64_t now;
+    if (gpu->external != VK_NULL_HANDLE) {
+        gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
+        gpu->external_used = true;
+        if (gpu->external_number == 0) gpu->external_number = gpu->open;
+        return SPY_OK;
+    }
+    if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {
+        return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    }
+    if (!urgent) return SPY_OK;
+    now = spyi_time_ns();
+    if (now < gpu->next_poll_ns) return SPY_OK;
+    gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
+    if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
+    gpu->next_poll_ns = now + SPYI_VK_IDLE_NS;
+    return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+}
+
+// >>dispatch
+
+static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_vk_kernel *kernel,
+                                  const spyi_binding *bindings) {
+    VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
+    VkWriteDescriptorSet write;
+    uint32_t i;
+    for (i = 0; i < kernel->binding_count; i++) {
+        infos[i].buffer = (VkBuffer)bindings[i].handle;
+        infos[i].offset = bindings[i].offset;
+        infos[i].range = bindings[i].range;
+    }
+    // One write runs on through all bindings, since type and stages are equal.
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.pNext = NULL;
+    write.dstSet = VK_NULL_HANDLE;
+    write.dstBinding = 0;
+    write.dstArrayElement = 0;
+    write.descriptorCount = kernel->binding_count;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pImageInfo = NULL;
+    write.pBufferInfo = infos;
+    write.pTexelBufferView = NULL;
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+}
+
+// Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
+static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, const void *block,
+                                                  spyi_text *error) {
+    unsigned char padded[512];
+    const void *push = padded;
+    if (kernel->block_by_address) {
+        spyi_vk_page *page;
+        size_t offset;
+        uint64_t address;
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, &page, &offset, error);
+        if (status != SPY_OK) return status;
+        memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
+        address = page->chunk.address + offset;
+        memcpy(padded, &address, sizeof address);
+    } else if (kernel->push_size <= sizeof padded) {
+        memset(padded, 0, kernel->push_size);
+        memcpy(padded, block, kernel->block_size);
+    } else {
+        spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
+        return SPY_ERROR_INTERNAL;
+    }
+    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size, push);
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)dispatch->kernel;
+    VkCommandBuffer commands;
+    spy_status status;
+    if (!SPYI_LIKELY(gpu->commands != VK_NULL_HANDLE)) {
+        status = spyi_vk_begin(gpu, error);
+        if (status != SPY_OK) return status;
+    }
+    commands = gpu->commands;
+    if (dispatch->barrier) spyi_vk_barrier(gpu, commands);
+    if (gpu->bound != kernel) {
+        gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
+        gpu->bound = kernel;
+    }
+    if (SPYI_LIKELY(kernel->push_size == kernel->block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0) {
+            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size,
+                                       dispatch->block);
+        }
+    } else {
+        status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
+    gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
+    gpu->base.stats.dispatches++;
+    if (gpu->external == VK_NULL_HANDLE) {
+        spyi_vk_batch *batch = gpu->batch;
+        batch->recent[batch->recent_count++ % SPYI_VK_RECENT] = dispatch->kernel;
+    }
+    return spyi_vk_recorded(gpu, true, error);
+}
+
+// >>copies and fills
+
+SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
+                                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error) {
+    VkBufferCopy region;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    region.srcOffset = from_offset;
+    region.dstOffset = to_offset;
+    region.size = size;
+    gpu->vk.vkCmdCopyBuffer(gpu->commands, (VkBuffer)from, (VkBuffer)to, 1, &region);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
+                                uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error) {
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset, size, barrier,
+                               error);
+}
+
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
+                                bool barrier, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+// >>timestamps
+
+static spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, spyi_text *error) {
+    VkQueryPoolCreateInfo info;
+    VkResult result;
+    if (gpu->adapter.timestamp_bits == 0) {
+        spyi_text_add(error, "the queue of '%s' has no timestamps", gpu->adapter.info.name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (gpu->queries != VK_NULL_HANDLE) return SPY_OK;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+    info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    info.queryCount = 2;
+    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, &gpu->queries);
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateQueryPool", error);
+}
+
+// The barrier keeps the measured work from starting before the time is taken, and earlier work out of it.
+SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_make_queries(gpu, error);
+    if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->time_number = 0;
+    spyi_vk_barrier(gpu, gpu->commands);
+    gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->queries, 0, 2);
+    gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 0);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *base, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status;
+    if (gpu->queries == VK_NULL_HANDLE) {
+        spyi_text_add(error, "no time was begun");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 1);
+    gpu->time_number = gpu->open;
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    uint64_t ticks[2], mask = UINT64_MAX;
+    VkResult result;
+    spy_status status;
+    *ns = 0;
+    if (gpu->time_number == 0) {
+        spyi_text_add(error, "no time was taken");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    status = spyi_vk_wait(base, gpu->time_number, UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    result = gpu->vk.vkGetQueryPoolResults(gpu->device, gpu->queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
+                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkGetQueryPoolResults", error);
+    if (gpu->adapter.timestamp_bits < 64) mask = ((uint64_t)1 << gpu->adapter.timestamp_bits) - 1;
+    *ns = (uint64_t)((double)((ticks[1] - ticks[0]) & mask) * (double)gpu->adapter.limits.timestampPeriod);
+    return SPY_OK;
+}

@@ -1,0 +1,258 @@
+// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a batch goes
+// to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
+#include "vk/internal.h"
+
+SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) { return ((spyi_vk_gpu *)(void *)base)->open; }
+
+SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
+    uint64_t value = 0;
+    if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
+    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS && value > gpu->finished &&
+        value < gpu->open) { // a lost device may report anything
+        gpu->finished = value;
+    }
+    return gpu->finished;
+}
+
+SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    uint64_t finished = gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+    if (gpu->external_number != 0 && finished >= gpu->external_number) finished = gpu->external_number - 1;
+    return finished;
+}
+
+// >>the queue
+
+static void spyi_vk_lock_queue(spyi_vk_gpu *gpu) {
+    if (gpu->lock_queue != NULL) gpu->lock_queue(gpu->lock_user_data);
+}
+
+static void spyi_vk_unlock_queue(spyi_vk_gpu *gpu) {
+    if (gpu->unlock_queue != NULL) gpu->unlock_queue(gpu->lock_user_data);
+}
+
+// `commands` may be VK_NULL_HANDLE: then only semaphores pass.
+SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
+                                        const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
+                                        spyi_text *error) {
+    VkPipelineStageFlags stages[SPYI_VK_SEMAPHORES + 1];
+    VkTimelineSemaphoreSubmitInfo timeline;
+    VkSubmitInfo info;
+    VkResult result;
+    uint32_t i;
+    for (i = 0; i < waits->count; i++) stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    SPYI_VK_ZERO(timeline);
+    timeline.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    timeline.waitSemaphoreValueCount = waits->count;
+    timeline.pWaitSemaphoreValues = waits->values;
+    timeline.signalSemaphoreValueCount = signals->count;
+    timeline.pSignalSemaphoreValues = signals->values;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.pNext = &timeline;
+    info.waitSemaphoreCount = waits->count;
+    info.pWaitSemaphores = waits->handles;
+    info.pWaitDstStageMask = stages;
+    info.commandBufferCount = commands != VK_NULL_HANDLE ? 1 : 0;
+    info.pCommandBuffers = &commands;
+    info.signalSemaphoreCount = signals->count;
+    info.pSignalSemaphores = signals->handles;
+    spyi_vk_lock_queue(gpu);
+    result = gpu->vk.vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
+    spyi_vk_unlock_queue(gpu);
+    gpu->base.stats.submits++;
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkQueueSubmit", error);
+}
+
+// Results in mapped memory are read after a wait: that needs the writes made available to the host.
+static void spyi_vk_host_barrier(spyi_vk_gpu *gpu) {
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
+    gpu->vk.vkCmdPipelineBarrier(gpu->batch->commands,
+                                 VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would hang.
+static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
+    spyi_text ignored;
+    VkSemaphoreSignalInfo info;
+    memset(&ignored, 0, sizeof ignored);
+    if (!gpu->lost && spyi_vk_wait_own(gpu, gpu->open - 1, UINT64_MAX, &ignored) == SPY_OK) {
+        SPYI_VK_ZERO(info);
+        info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+        info.semaphore = gpu->timeline;
+        info.value = gpu->open;
+        if (gpu->vk.vkSignalSemaphore(gpu->device, &info) != VK_SUCCESS) gpu->lost = true;
+    }
+    spyi_text_free(&ignored);
+}
+
+SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_vk_semaphores *signals = &gpu->signals;
+    spy_status status = SPY_OK;
+    // An engine's signal and the number of work in its command buffer need a submission of their own.
+    if (gpu->batch == NULL && !gpu->external_used && signals->count == 0) return SPY_OK;
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    if (gpu->batch != NULL) {
+        VkResult result;
+        spyi_vk_host_barrier(gpu);
+        result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
+        if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
+    }
+    if (status == SPY_OK) {
+        signals->handles[signals->count] = gpu->timeline;
+        signals->values[signals->count] = gpu->open;
+        signals->count++;
+        status = spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
+                                      &gpu->waits, signals, error);
+    }
+    if (status != SPY_OK) spyi_vk_drop_batch(gpu);
+    gpu->waits.count = 0;
+    signals->count = 0;
+    gpu->batch = NULL;
+    gpu->commands = VK_NULL_HANDLE;
+    gpu->external_used = false;
+    gpu->work = 0;
+    gpu->work_bytes = 0;
+    gpu->open++;
+    return status;
+}
+
+// >>waiting
+
+SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns,
+                                      spyi_text *error) {
+    VkSemaphoreWaitInfo info;
+    VkResult result;
+    uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
+    if (gpu->lost) {
+        spyi_text_add(error, "the device was lost earlier");
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    if (gpu->spins) {
+        begin = spyi_time_ns();
+        do {
+            uint64_t have = 0;
+            result = gpu->vk.vkGetSemaphoreCounterValue(gpu->device, semaphore, &have);
+            if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkGetSemaphoreCounterValue", error);
+            if (have >= value) return SPY_OK;
+            now = spyi_time_ns() - begin;
+        } while (now < spin);
+        if (timeout_ns != UINT64_MAX) timeout_ns = now < timeout_ns ? timeout_ns - now : 0;
+    }
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    info.semaphoreCount = 1;
+    info.pSemaphores = &semaphore;
+    info.pValues = &value;
+    result = gpu->vk.vkWaitSemaphores(gpu->device, &info, timeout_ns);
+    if (result == VK_SUCCESS) return SPY_OK;
+    if (result == VK_TIMEOUT) {
+        spyi_text_add(error, "the work had not finished when the time was over");
+        return SPY_ERROR_NOT_READY;
+    }
+    return spyi_vk_fail(gpu, result, "vkWaitSemaphores", error);
+}
+
+// For our own batches, whatever an engine's command buffers still have to do.
+SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
+    spy_status status;
+    if (number <= gpu->finished) return SPY_OK;
+    status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
+    if (status != SPY_OK) return status;
+    if (number > gpu->finished) gpu->finished = number;
+    if (gpu->finished + 1 == gpu->open) gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (gpu->external_number != 0 && number >= gpu->external_number) {
+        spyi_text_add(error, "work was recorded into the engine's command buffer, which has not been reported as executed: "
+                             "call spy_vk_external_submit_finished() then");
+        return SPY_ERROR_NOT_READY;
+    }
+    if (number >= gpu->open) {
+        spy_status status = spyi_vk_submit(base, error);
+        if (status != SPY_OK) return status;
+        if (number >= gpu->open) number = gpu->open - 1; // there was no work
+    }
+    return spyi_vk_wait_own(gpu, number, timeout_ns, error);
+}
+
+SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
+    if (gpu->queue == VK_NULL_HANDLE) return;
+    spyi_vk_lock_queue(gpu);
+    (void)gpu->vk.vkQueueWaitIdle(gpu->queue); // a lost device answers so too, and there is nobody left to tell
+    if (gpu->lane_queue != gpu->queue) (void)gpu->vk.vkQueueWaitIdle(gpu->lane_queue);
+    spyi_vk_unlock_queue(gpu);
+}
+
+// >>objects that live as long as the device
+
+static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) {
+    VkSemaphoreTypeCreateInfo type;
+    VkSemaphoreCreateInfo info;
+    SPYI_VK_ZERO(type);
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &type;
+    return gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, semaphore);
+}
+
+static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, VkCommandPool *pool, VkCommandBuffer *commands) {
+    VkCommandPoolCreateInfo pool_info;
+    VkCommandBufferAllocateInfo info;
+    VkResult result;
+    SPYI_VK_ZERO(pool_info);
+    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    pool_info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+    pool_info.queueFamilyIndex = gpu->queue_family;
+    result = gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, pool);
+    if (result != VK_SUCCESS) return result;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    info.commandPool = *pool;
+    info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    info.commandBufferCount = 1;
+    return gpu->vk.vkAllocateCommandBuffers(gpu->device, &info, commands);
+}
+
+SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error) {
+    VkResult result = spyi_vk_make_timeline(gpu, &gpu->timeline);
+    uint32_t i;
+    if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
+    for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
+        result = spyi_vk_make_commands(gpu, &gpu->batches[i].pool, &gpu->batches[i].commands);
+    }
+    for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
+        result = spyi_vk_make_commands(gpu, &gpu->download[i].pool, &gpu->download[i].commands);
+    }
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "creating command buffers", error);
+}
+
+SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+        gpu->vk.vkDestroyCommandPool(gpu->device, gpu->batches[i].pool, NULL);
+        spyi_vk_free_pages(gpu, &gpu->batches[i].pages);
+    }
+    for (i = 0; i < SPYI_VK_STAGING_COUNT; i++) {
+        gpu->vk.vkDestroyCommandPool(gpu->device, gpu->download[i].pool, NULL);
+    }
+    spyi_vk_free_pages(gpu, &gpu->free_pages);
+    spyi_vk_free_pages(gpu, &gpu->external_pages);
+    gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
+    gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
+    gpu->vk.vkDestroySemaphore(gpu->device, gpu->lane, NULL);
+}

@@ -1,0 +1,236 @@
+// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory; downloads go
+// through a lane of their own (a second queue where there is one), so that they wait for what they read and no more.
+// Large ones run in pieces: the CPU copies one while the GPU transfers another.
+#include "vk/internal.h"
+
+#define SPYI_VK_COPY_THREADS 4u
+#define SPYI_VK_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
+
+// >>copying by the CPU
+
+typedef struct spyi_vk_copy_job {
+    char *to;
+    const char *from;
+    size_t size;
+    spyi_thread thread;
+    bool started;
+} spyi_vk_copy_job;
+
+static void spyi_vk_copy_part(void *arg) {
+    spyi_vk_copy_job *job = (spyi_vk_copy_job *)arg;
+    memcpy(job->to, job->from, job->size);
+}
+
+// memcpy by several threads. One that cannot be started has its part copied here.
+static void spyi_vk_copy_memory(void *to, const void *from, size_t size) {
+    spyi_vk_copy_job jobs[SPYI_VK_COPY_THREADS];
+    size_t part = spyi_align(size / SPYI_VK_COPY_THREADS, 4096), begin = 0;
+    uint32_t i;
+    if (size < SPYI_VK_COPY_PARALLEL) {
+        memcpy(to, from, size);
+        return;
+    }
+    for (i = 0; i < SPYI_VK_COPY_THREADS; i++) {
+        bool last = i + 1 == SPYI_VK_COPY_THREADS;
+        jobs[i].to = (char *)to + begin;
+        jobs[i].from = (const char *)from + begin;
+        jobs[i].size = last ? size - begin : part;
+        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_vk_copy_part, &jobs[i]);
+        if (!jobs[i].started) spyi_vk_copy_part(&jobs[i]);
+        begin += jobs[i].size;
+    }
+    for (i = 0; i < SPYI_VK_COPY_THREADS; i++) {
+        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
+    }
+}
+
+// >>uploads
+
+// Nothing recorded, nothing in flight: mapped memory may be written directly.
+static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
+    return gpu->batch == NULL && gpu->external_number == 0 && spyi_vk_poll(gpu) + 1 == gpu->open;
+}
+
+// Through a page, in order of work.
+static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                      uint64_t size, bool barrier, spyi_text *error) {
+    spyi_vk_page *page;
+    size_t at;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, &page, &at, error);
+    if (status != SPY_OK) return status;
+    memcpy((char *)page->chunk.mapped + at, data, (size_t)size);
+    return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
+}
+
+// A staging buffer with room, whose earlier work has finished if it was full.
+static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, spyi_vk_staging **out, spyi_text *error) {
+    spyi_vk_staging *staging = &gpu->upload[gpu->upload_next];
+    spy_status status = SPY_OK;
+    if (staging->chunk.size != 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
+        gpu->upload_next = (gpu->upload_next + 1) % SPYI_VK_STAGING_COUNT;
+        staging = &gpu->upload[gpu->upload_next];
+        if (staging->number >= gpu->open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (status == SPY_OK) status = spyi_vk_wait_own(gpu, staging->number, UINT64_MAX, error);
+        staging->used = 0;
+    }
+    if (status == SPY_OK && staging->chunk.size == 0) {
+        status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_STAGING, SPYI_VK_STAGING_SIZE, "slangpy upload", &staging->chunk, error);
+    }
+    *out = staging;
+    return status;
+}
+
+static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                        uint64_t size, bool barrier, spyi_text *error) {
+    const char *from = (const char *)data;
+    while (size > 0) {
+        spyi_vk_staging *staging;
+        size_t piece, at;
+        spy_status status = spyi_vk_take_staging(gpu, &staging, error);
+        if (status != SPY_OK) return status;
+        at = staging->used;
+        piece = staging->chunk.size - at;
+        if (size < piece) piece = (size_t)size;
+        spyi_vk_copy_memory((char *)staging->chunk.mapped + at, from, piece);
+        staging->used = spyi_align(at + piece, 16);
+        staging->number = gpu->open;
+        status = spyi_vk_copy_buffer(gpu, to->handle, offset, staging->chunk.handle, at, piece, barrier, error);
+        // Large pieces start at once, so that the GPU transfers while the CPU copies the next one.
+        if (status == SPY_OK && piece >= ((size_t)1 << 20)) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (status != SPY_OK) return status;
+        barrier = false; // the pieces do not overlap
+        offset += piece;
+        from += piece;
+        size -= piece;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
+                                  bool barrier, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until then.
+    if (gpu->external != VK_NULL_HANDLE) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+    if (to->mapped != NULL) {
+        if (!spyi_vk_is_idle(gpu)) {
+            if (size <= SPYI_VK_SMALL_UPLOAD) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+            // Waiting costs less than copying twice through the memory that the work uses too. When an engine still
+            // holds work back, waiting is not possible, and the data take the way of unmapped memory.
+            if (gpu->external_number != 0) {
+                return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
+            }
+            {
+                spy_status status = spyi_vk_wait(base, gpu->open, UINT64_MAX, error);
+                if (status != SPY_OK) return status;
+            }
+        }
+        memcpy((char *)to->mapped + offset, data, (size_t)size);
+        return SPY_OK;
+    }
+    if (size <= SPYI_VK_SMALL_UPLOAD) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+    return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
+}
+
+// >>downloads
+
+// Record and submit one piece on the lane: it waits for batch `after` on the GPU.
+static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from, uint64_t offset,
+                                size_t size, uint64_t after, spyi_text *error) {
+    VkCommandBufferBeginInfo begin;
+    spyi_vk_semaphores waits, signals;
+    VkMemoryBarrier barrier;
+    VkBufferCopy region;
+    VkResult result;
+    spy_status status;
+    if (staging->chunk.size == 0) {
+        status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_READBACK, SPYI_VK_STAGING_SIZE, "slangpy download", &staging->chunk,
+                                  error);
+        if (status != SPY_OK) return status;
+    }
+    SPYI_VK_ZERO(begin);
+    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    result = gpu->vk.vkResetCommandPool(gpu->device, staging->pool, 0);
+    if (result == VK_SUCCESS) result = gpu->vk.vkBeginCommandBuffer(staging->commands, &begin);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkBeginCommandBuffer", error);
+    region.srcOffset = offset;
+    region.dstOffset = 0;
+    region.size = size;
+    gpu->vk.vkCmdCopyBuffer(staging->commands, (VkBuffer)from->handle, (VkBuffer)staging->chunk.handle, 1, &region);
+    SPYI_VK_ZERO(barrier);
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    gpu->vk.vkCmdPipelineBarrier(staging->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                                 &barrier, 0, NULL, 0, NULL);
+    result = gpu->vk.vkEndCommandBuffer(staging->commands);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
+    waits.count = after > 0 ? 1 : 0;
+    waits.handles[0] = gpu->timeline;
+    waits.values[0] = after;
+    signals.count = 1;
+    signals.handles[0] = gpu->lane;
+    signals.values[0] = gpu->lane_number + 1;
+    status = spyi_vk_queue_submit(gpu, gpu->lane_queue, staging->commands, &waits, &signals, error);
+    if (status == SPY_OK) staging->number = ++gpu->lane_number;
+    return status;
+}
+
+static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from, uint64_t offset,
+                                          uint64_t size, uint64_t after, spyi_text *error) {
+    uint64_t asked = 0, done = 0; // bytes
+    uint32_t ask = 0, take = 0;   // pieces
+    spy_status status = SPY_OK;
+    while (done < size && status == SPY_OK) {
+        if (asked < size && ask - take < SPYI_VK_STAGING_COUNT) {
+            uint64_t piece = size - asked < SPYI_VK_STAGING_SIZE ? size - asked : SPYI_VK_STAGING_SIZE;
+            status = spyi_vk_fetch(gpu, &gpu->download[ask % SPYI_VK_STAGING_COUNT], from, offset + asked, (size_t)piece,
+                                   after, error);
+            asked += piece;
+            ask++;
+        } else {
+            spyi_vk_staging *staging = &gpu->download[take % SPYI_VK_STAGING_COUNT];
+            uint64_t piece = size - done < SPYI_VK_STAGING_SIZE ? size - done : SPYI_VK_STAGING_SIZE;
+            status = spyi_vk_wait_value(gpu, gpu->lane, staging->number, UINT64_MAX, error);
+            if (status == SPY_OK) spyi_vk_copy_memory(data + done, staging->chunk.mapped, (size_t)piece);
+            done += piece;
+            take++;
+        }
+    }
+    // After an error the pieces under way must have ended before anybody uses their buffers again.
+    if (status != SPY_OK && !gpu->lost) {
+        spyi_text ignored;
+        memset(&ignored, 0, sizeof ignored);
+        (void)spyi_vk_wait_value(gpu, gpu->lane, gpu->lane_number, UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
+                                    uint64_t after, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status;
+    if (from->mapped != NULL || (gpu->external_number != 0 && after >= gpu->external_number)) {
+        status = spyi_vk_wait(base, after, UINT64_MAX, error);
+        if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
+        return status;
+    }
+    if (after >= gpu->open) {
+        status = spyi_vk_submit(base, error);
+        if (status != SPY_OK) return status;
+        if (after >= gpu->open) after = gpu->open - 1; // there was no work
+    }
+    status = spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
+    if (status == SPY_OK) (void)spyi_vk_poll(gpu);
+    return status;
+}
+
+SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_VK_STAGING_COUNT; i++) {
+        spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &gpu->upload[i].chunk);
+        spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &gpu->download[i].chunk);
+    }
+}

@@ -1,0 +1,42 @@
+// First include of every file in tests/: the library, as the build under test has it, and cmocka.
+// unit/ on the split build (SPY_TEST_SPLIT): public declarations; the test then includes the internal headers that it looks
+// into, under `#ifdef SPY_TEST_SPLIT`. unit/ on the headers (SPY_TEST_HEADERS): the whole implementation in this file,
+// internals included. gpu/: the headers' declarations only.
+//
+// Environment set by tests/run: SLANGPY_SLANG_LIBRARY; SPY_TEST_SIZE = small, normal or soak (full counts);
+// SPY_TEST_SEED; SPIRV_VAL = path of spirv-val.
+#ifndef SPY_TEST_H
+#define SPY_TEST_H
+
+#ifdef SPY_TEST_SPLIT // declarations from src/, which the internal headers include again
+#include "api/vk.h"
+#include "api/cuda.h"
+#include "api/d3d12.h"
+#else
+#ifdef SPY_TEST_HEADERS
+#define SLANGPY_IMPLEMENTATION
+#endif
+#include "slangpy_vk.h"
+#include "slangpy_cuda.h"
+#include "slangpy_d3d12.h"
+#endif
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// The count to use where `soak` is the full one: all of it, a tenth, or a hundredth.
+static inline size_t test_count(size_t soak) {
+    const char *size = getenv("SPY_TEST_SIZE");
+    size_t divisor = 10;
+    if (size != NULL && strcmp(size, "soak") == 0) divisor = 1;
+    if (size != NULL && strcmp(size, "small") == 0) divisor = 100;
+    return soak / divisor > 0 ? soak / divisor : 1;
+}
+
+#endif

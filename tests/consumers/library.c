@@ -1,0 +1,2 @@
+#define SLANGPY_IMPLEMENTATION
+#include "slangpy_vk.h"

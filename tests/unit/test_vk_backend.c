@@ -1,0 +1,827 @@
+// The Vulkan backend through its table, on whatever device there is: kernels by every way of passing parameters, order,
+// transfers, submission, refusals, an engine's objects. Skipped, and said so, where there is no Vulkan device.
+// SPY_TEST_VALIDATION=1: with the validation layer; its messages are failures.
+#include "spy_test.h"
+#ifdef SPY_TEST_SPLIT
+#include "vk/internal.h"
+#endif
+#include "vk_kernels.h"
+
+typedef struct test_gpu {
+    spyi_context ctx;
+    spyi_gpu *gpu;
+    spyi_text error;
+    spyi_text log;
+    uint64_t allocations; // of host memory, by the library
+    int64_t alive;
+} test_gpu;
+
+static const spy_backend *backend;
+
+static void *counted_allocate(size_t size, size_t alignment, void *user) {
+    test_gpu *t = (test_gpu *)user;
+    (void)alignment;
+    t->allocations++;
+    t->alive++;
+    return malloc(size);
+}
+
+static void *counted_reallocate(void *memory, size_t old_size, size_t size, size_t alignment, void *user) {
+    test_gpu *t = (test_gpu *)user;
+    (void)old_size;
+    (void)alignment;
+    t->allocations++;
+    return realloc(memory, size);
+}
+
+static void counted_free(void *memory, size_t size, void *user) {
+    test_gpu *t = (test_gpu *)user;
+    (void)size;
+    if (memory != NULL) t->alive--;
+    free(memory);
+}
+
+static void test_log(spy_log_level level, const char *message, void *user) {
+    test_gpu *t = (test_gpu *)user;
+    // Mesa warns on every machine that lavapipe is not conformant.
+    if (level <= SPY_LOG_WARNING && strstr(message, "not a conformant") == NULL) {
+        spyi_text_add(&t->log, "%s\n", message);
+        print_message("%s\n", message);
+    }
+}
+
+static spy_device_desc test_desc(test_gpu *t) {
+    spy_device_desc desc;
+    const char *validation = getenv("SPY_TEST_VALIDATION");
+    memset(t, 0, sizeof *t);
+    memset(&desc, 0, sizeof desc);
+    backend = spy_vk_backend();
+    desc.backend = backend;
+    desc.allocator.allocate = counted_allocate;
+    desc.allocator.reallocate = counted_reallocate;
+    desc.allocator.free = counted_free;
+    desc.allocator.user_data = t;
+    desc.log.func = test_log;
+    desc.log.user_data = t;
+    desc.label = "test";
+    desc.enable_validation = validation != NULL && validation[0] == '1';
+    return desc;
+}
+
+static void test_ok(test_gpu *t, spy_status status) {
+    if (status != SPY_OK) fail_msg("%s: %s", spy_status_text(status), spyi_text_str(&t->error));
+}
+
+static void test_open(test_gpu *t) {
+    spy_device_desc desc = test_desc(t);
+    spy_status status;
+    spyi_context_init(&t->ctx, &desc);
+    status = backend->create(&t->ctx, &desc, &t->gpu, &t->error);
+    if (status == SPY_ERROR_NO_DEVICE) {
+        print_message("skipped: %s\n", spyi_text_str(&t->error));
+        spyi_context_destroy(&t->ctx);
+        spyi_text_free(&t->error);
+        skip();
+    }
+    test_ok(t, status);
+}
+
+static void test_close(test_gpu *t) {
+    backend->destroy(t->gpu);
+    spyi_context_destroy(&t->ctx);
+    assert_int_equal(t->alive, 0);
+    assert_string_equal(spyi_text_str(&t->error), "");
+    assert_string_equal(spyi_text_str(&t->log), "");
+    spyi_text_free(&t->error);
+    spyi_text_free(&t->log);
+}
+
+static const spyi_limits *test_limits(test_gpu *t) { return &((const spyi_gpu_base *)(const void *)t->gpu)->limits; }
+static const spyi_gpu_stats *test_stats(test_gpu *t) { return &((const spyi_gpu_base *)(const void *)t->gpu)->stats; }
+
+static spyi_chunk test_chunk(test_gpu *t, spyi_memory memory, size_t size) {
+    spyi_chunk chunk;
+    test_ok(t, backend->allocate_chunk(t->gpu, memory, size, "test chunk", &chunk, &t->error));
+    assert_int_equal(chunk.address % 256, 0);
+    assert_true(chunk.size >= size);
+    return chunk;
+}
+
+static spyi_kernel_desc test_kernel_desc(const char *entry, const uint32_t *code, size_t size, uint32_t block_size) {
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = entry;
+    desc.code = code;
+    desc.code_size = size;
+    desc.entry = entry;
+    desc.group_size = 64;
+    desc.block_size = block_size;
+    return desc;
+}
+
+static spyi_kernel *test_kernel(test_gpu *t, spyi_kernel_desc desc) {
+    spyi_kernel *kernel = NULL;
+    test_ok(t, backend->create_kernel(t->gpu, &desc, &kernel, &t->error));
+    return kernel;
+}
+
+#define KERNEL(t, name, block_size)                                                                           \
+    test_kernel(t, test_kernel_desc(#name, vk_kernel_##name, sizeof vk_kernel_##name, block_size))
+
+typedef struct scale_block {
+    uint64_t x, y;
+    float a;
+    uint32_t n;
+} scale_block;
+
+typedef struct table_block {
+    uint64_t x, y;
+    float a;
+    uint32_t n;
+    float table[64];
+} table_block;
+
+typedef struct slow_block {
+    uint64_t p;
+    uint32_t rounds, n;
+} slow_block;
+
+static void test_run(test_gpu *t, spyi_kernel *kernel, const void *block, const spyi_binding *bindings, uint32_t n,
+                     bool barrier) {
+    spyi_dispatch d;
+    memset(&d, 0, sizeof d);
+    d.kernel = kernel;
+    d.block = block;
+    d.bindings = bindings;
+    d.groups[0] = (n + 63) / 64;
+    d.groups[1] = d.groups[2] = 1;
+    d.barrier = barrier;
+    test_ok(t, backend->dispatch(t->gpu, &d, &t->error));
+}
+
+static void test_upload(test_gpu *t, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size, bool barrier) {
+    test_ok(t, backend->upload(t->gpu, to, offset, data, size, barrier, &t->error));
+}
+
+static void test_download(test_gpu *t, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size) {
+    test_ok(t, backend->download(t->gpu, data, from, offset, size, backend->open_submit(t->gpu), &t->error));
+}
+
+static void test_wait_all(test_gpu *t) {
+    test_ok(t, backend->wait(t->gpu, backend->open_submit(t->gpu), UINT64_MAX, &t->error));
+}
+
+static uint32_t random_state = 12345;
+static uint32_t test_random(void) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+static float *test_floats(size_t n) {
+    float *data = (float *)malloc(n * sizeof *data);
+    size_t i;
+    for (i = 0; i < n; i++) data[i] = (float)(test_random() % 2000u) - 1000.0f;
+    return data;
+}
+
+// >>kernels
+
+enum { N = 1000 };
+
+static void test_pointers(void **state) {
+    test_gpu t;
+    float y[N], *x = test_floats(N);
+    spyi_chunk a, b;
+    spyi_kernel *kernel;
+    scale_block block;
+    int i;
+    (void)state;
+    test_open(&t);
+    a = test_chunk(&t, SPYI_MEMORY_DEVICE, N * 4);
+    b = test_chunk(&t, SPYI_MEMORY_READBACK, N * 4);
+    assert_non_null(b.mapped);
+    memset(b.mapped, 0xff, N * 4);
+    kernel = KERNEL(&t, scale, sizeof block);
+    test_upload(&t, &a, 0, x, N * 4, true);
+    block.x = a.address;
+    block.y = b.address;
+    block.a = 2.5f;
+    block.n = N;
+    test_run(&t, kernel, &block, NULL, N, true);
+    test_download(&t, y, &b, 0, sizeof y);
+    for (i = 0; i < N; i++) assert_true(y[i] == 2.5f * x[i]);
+    assert_memory_equal(b.mapped, y, sizeof y);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    backend->free_chunk(t.gpu, &b);
+    free(x);
+    test_close(&t);
+}
+
+static void test_bindings(void **state) {
+    struct {
+        float a;
+        uint32_t n;
+    } block = { -3.0f, N };
+    test_gpu t;
+    spyi_kernel_desc desc = test_kernel_desc("scale_buffers", vk_kernel_scale_buffers, sizeof vk_kernel_scale_buffers, 8);
+    float y[N], *x = test_floats(N);
+    spyi_chunk chunk;
+    spyi_kernel *kernel;
+    spyi_binding bindings[2];
+    uint64_t offset;
+    int i;
+    (void)state;
+    test_open(&t);
+    if (test_limits(&t)->max_bindings < 2) {
+        print_message("skipped: no push descriptors\n");
+        test_close(&t);
+        skip();
+    }
+    desc.binding_count = 2;
+    kernel = test_kernel(&t, desc);
+    offset = spyi_align(N * 4, test_limits(&t)->binding_alignment) + test_limits(&t)->binding_alignment;
+    chunk = test_chunk(&t, SPYI_MEMORY_DEVICE, (size_t)offset + N * 4);
+    test_ok(&t, backend->fill(t.gpu, &chunk, 0, chunk.size & ~(size_t)3, 0xffffffffu, false, &t.error));
+    test_upload(&t, &chunk, 0, x, N * 4, true);
+    for (i = 0; i < 2; i++) {
+        bindings[i].handle = chunk.handle;
+        bindings[i].offset = i == 0 ? 0 : offset;
+        bindings[i].range = N * 4;
+    }
+    test_run(&t, kernel, &block, bindings, N, true);
+    test_download(&t, y, &chunk, offset, sizeof y);
+    for (i = 0; i < N; i++) assert_true(y[i] == -3.0f * x[i]);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &chunk);
+    free(x);
+    test_close(&t);
+}
+
+// Every dispatch has a block of its own, which must not be overwritten while it is in use: 3000 of 280 bytes.
+static void test_block_by_address(void **state) {
+    enum { COUNT = 3000, WIDTH = 64 };
+    test_gpu t;
+    spyi_kernel_desc desc = test_kernel_desc("scale_block", vk_kernel_scale_block, sizeof vk_kernel_scale_block,
+                                             sizeof(table_block));
+    float *y = (float *)malloc(COUNT * WIDTH * 4), *x = test_floats(WIDTH);
+    spyi_chunk a, b;
+    spyi_kernel *kernel;
+    int i, k;
+    (void)state;
+    test_open(&t);
+    desc.block_by_address = true;
+    kernel = test_kernel(&t, desc);
+    a = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
+    b = test_chunk(&t, SPYI_MEMORY_DEVICE, COUNT * WIDTH * 4);
+    test_upload(&t, &a, 0, x, WIDTH * 4, true);
+    for (k = 0; k < COUNT; k++) {
+        table_block block;
+        block.x = a.address;
+        block.y = b.address + (uint64_t)k * WIDTH * 4;
+        block.a = (float)k;
+        block.n = WIDTH;
+        for (i = 0; i < 64; i++) block.table[i] = (float)(k * 64 + i);
+        test_run(&t, kernel, &block, NULL, WIDTH, k == 0);
+        memset(&block, 0xee, sizeof block);
+    }
+    test_download(&t, y, &b, 0, COUNT * WIDTH * 4);
+    for (k = 0; k < COUNT; k++) {
+        for (i = 0; i < WIDTH; i++) {
+            float want = (float)k * x[i] + (float)(k * 64 + i);
+            if (y[k * WIDTH + i] != want) fail_msg("call %d, element %d: %g, not %g", k, i, (double)y[k * WIDTH + i], (double)want);
+        }
+    }
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    backend->free_chunk(t.gpu, &b);
+    free(x);
+    free(y);
+    test_close(&t);
+}
+
+// A chain of dependent calls with copies and fills between them; every step needs the one before.
+static void test_order(void **state) {
+    enum { STEPS = 2000, WIDTH = 256 };
+    test_gpu t;
+    spyi_chunk a, b;
+    spyi_kernel *kernel;
+    slow_block block;
+    uint32_t y[WIDTH], want = 7;
+    uint64_t barriers;
+    int i;
+    (void)state;
+    test_open(&t);
+    kernel = KERNEL(&t, slow, sizeof block);
+    a = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
+    b = test_chunk(&t, SPYI_MEMORY_DEVICE, WIDTH * 4);
+    test_ok(&t, backend->fill(t.gpu, &a, 0, WIDTH * 4, want, true, &t.error));
+    block.p = a.address;
+    block.rounds = 3;
+    block.n = WIDTH;
+    barriers = test_stats(&t)->barriers;
+    for (i = 0; i < STEPS; i++) {
+        int r;
+        test_run(&t, kernel, &block, NULL, WIDTH, true);
+        for (r = 0; r < 3; r++) want = want * 1664525u + 1013904223u;
+        if (i % 100 == 50) { // round trip through the other chunk, and the first one overwritten between
+            test_ok(&t, backend->copy(t.gpu, &b, 0, &a, 0, WIDTH * 4, true, &t.error));
+            test_ok(&t, backend->fill(t.gpu, &a, 0, WIDTH * 4, 0xdeadbeefu, true, &t.error));
+            test_ok(&t, backend->copy(t.gpu, &a, 0, &b, 0, WIDTH * 4, true, &t.error));
+        }
+        if (i % 500 == 250) { // an upload in the middle of it
+            uint32_t data[WIDTH];
+            int k;
+            want = test_random();
+            for (k = 0; k < WIDTH; k++) data[k] = want;
+            test_upload(&t, &a, 0, data, sizeof data, true);
+            memset(data, 0xaa, sizeof data);
+        }
+    }
+    assert_true(test_stats(&t)->barriers - barriers >= STEPS);
+    test_download(&t, y, &a, 0, sizeof y);
+    for (i = 0; i < WIDTH; i++) assert_int_equal(y[i], want);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    backend->free_chunk(t.gpu, &b);
+    test_close(&t);
+}
+
+// >>transfers
+
+static void test_transfers(void **state) {
+    static const size_t sizes[] = { 1, 3, 4, 1000, 65536, 65537, 1000003, 40 << 20 };
+    test_gpu t;
+    size_t largest = 40 << 20, i, k;
+    unsigned char *data = (unsigned char *)malloc(largest), *back = (unsigned char *)malloc(largest);
+    spyi_chunk a, busy;
+    spyi_kernel *kernel;
+    slow_block block;
+    (void)state;
+    test_open(&t);
+    for (i = 0; i < largest; i++) data[i] = (unsigned char)(test_random() & 0xffu);
+    a = test_chunk(&t, SPYI_MEMORY_DEVICE, largest + 16);
+    busy = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
+    kernel = KERNEL(&t, slow, sizeof block);
+    test_ok(&t, backend->fill(t.gpu, &busy, 0, 4096, 1, false, &t.error));
+    block.p = busy.address;
+    block.rounds = 200000;
+    block.n = 1024;
+    for (k = 0; k < 2 * sizeof sizes / sizeof sizes[0]; k++) {
+        size_t size = sizes[k / 2], offset = k % 3;
+        if (k % 2 == 1) test_run(&t, kernel, &block, NULL, 1024, true); // while work is in flight
+        memset(back, 0, size);
+        test_upload(&t, &a, offset, data, size, true);
+        if (k % 4 == 3) test_run(&t, kernel, &block, NULL, 1024, false);
+        test_download(&t, back, &a, offset, size);
+        if (memcmp(data, back, size) != 0) fail_msg("%zu bytes at %zu came back changed", size, offset);
+        data[0]++;
+    }
+    // Several uploads in order to one place, none waited for: the last one stands.
+    for (k = 0; k < 200; k++) {
+        size_t size = k % 2 == 0 ? 20000 : 300000;
+        data[0] = (unsigned char)k;
+        test_upload(&t, &a, 0, data, size, true);
+        if (k % 7 == 0) test_run(&t, kernel, &block, NULL, 64, false);
+    }
+    test_download(&t, back, &a, 0, 300000);
+    assert_memory_equal(back, data, 300000);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    backend->free_chunk(t.gpu, &busy);
+    free(data);
+    free(back);
+    test_close(&t);
+}
+
+// A download waits for what it is told to, not for later work.
+static void test_download_after(void **state) {
+    test_gpu t;
+    spyi_chunk a, busy;
+    spyi_kernel *kernel;
+    slow_block block;
+    uint32_t y[16];
+    uint64_t first, begin, early, late;
+    int i;
+    (void)state;
+    test_open(&t);
+    kernel = KERNEL(&t, slow, sizeof block);
+    a = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
+    busy = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
+    test_ok(&t, backend->fill(t.gpu, &a, 0, 4096, 42, false, &t.error));
+    test_ok(&t, backend->fill(t.gpu, &busy, 0, 4096, 42, false, &t.error));
+    first = backend->open_submit(t.gpu);
+    test_ok(&t, backend->submit(t.gpu, &t.error));
+    block.p = busy.address;
+    block.rounds = 1;
+    block.n = 64;
+    test_run(&t, kernel, &block, NULL, 64, true); // the driver compiles at the first run
+    test_wait_all(&t);
+    block.rounds = 100000000;
+    begin = spyi_time_ns();
+    test_run(&t, kernel, &block, NULL, 64, false);
+    test_ok(&t, backend->submit(t.gpu, &t.error));
+    test_ok(&t, backend->download(t.gpu, y, &a, 0, sizeof y, first, &t.error));
+    early = spyi_time_ns() - begin;
+    for (i = 0; i < 16; i++) assert_int_equal(y[i], 42);
+    assert_int_equal(backend->wait(t.gpu, backend->open_submit(t.gpu), 1000, &t.error), SPY_ERROR_NOT_READY);
+    spyi_text_clear(&t.error);
+    test_wait_all(&t);
+    late = spyi_time_ns() - begin;
+    print_message("download beside a kernel of %.1f ms: %.3f ms\n", (double)late * 1e-6, (double)early * 1e-6);
+    assert_true(early < late / 2);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    backend->free_chunk(t.gpu, &busy);
+    test_close(&t);
+}
+
+// >>submission
+
+static void test_steady_state(void **state) {
+    enum { CALLS = 10000 };
+    test_gpu t;
+    spyi_chunk a;
+    spyi_kernel *kernel;
+    scale_block block;
+    uint64_t allocations, driver, submits, begin, issued, done, round;
+    float y;
+    int i, pass;
+    (void)state;
+    test_open(&t);
+    kernel = KERNEL(&t, scale, sizeof block);
+    a = test_chunk(&t, SPYI_MEMORY_READBACK, 4096);
+    block.x = a.address;
+    block.y = a.address + 1024;
+    block.a = 1;
+    block.n = 64;
+    for (pass = 0; pass < 6; pass++) {
+        bool barrier = pass % 2 == 1;
+        test_wait_all(&t);
+        allocations = t.allocations;
+        driver = test_stats(&t)->driver_allocations;
+        submits = test_stats(&t)->submits;
+        begin = spyi_time_ns();
+        for (i = 0; i < CALLS; i++) test_run(&t, kernel, &block, NULL, 64, barrier);
+        issued = spyi_time_ns() - begin;
+        test_wait_all(&t);
+        done = spyi_time_ns() - begin;
+        if (pass >= 2) { // warm
+            assert_int_equal(t.allocations, allocations);
+            assert_int_equal(test_stats(&t)->driver_allocations, driver);
+            print_message("%d calls%s: issue %.0f ns, with the wait %.0f ns each, %llu submits\n", (int)CALLS,
+                          barrier ? " with barriers" : "", (double)issued / CALLS, (double)done / CALLS,
+                          (unsigned long long)(test_stats(&t)->submits - submits));
+        }
+    }
+    begin = spyi_time_ns();
+    for (i = 0; i < 1000; i++) {
+        block.a = (float)i;
+        test_run(&t, kernel, &block, NULL, 64, true);
+        test_download(&t, &y, &a, 1024, 4);
+    }
+    round = (spyi_time_ns() - begin) / 1000;
+    print_message("one call, wait and read: %.1f us\n", (double)round * 1e-3);
+    assert_int_equal(backend->finished_submit(t.gpu), backend->open_submit(t.gpu) - 1);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    test_close(&t);
+}
+
+// An idle queue gets work at once, though nobody waits or flushes.
+static void test_submits_when_idle(void **state) {
+    test_gpu t;
+    spyi_chunk a;
+    spyi_kernel *kernel;
+    scale_block block;
+    uint64_t begin, number;
+    (void)state;
+    test_open(&t);
+    kernel = KERNEL(&t, scale, sizeof block);
+    a = test_chunk(&t, SPYI_MEMORY_READBACK, 4096);
+    block.x = a.address;
+    block.y = a.address + 1024;
+    block.a = 1;
+    block.n = 64;
+    test_wait_all(&t);
+    number = backend->open_submit(t.gpu);
+    test_run(&t, kernel, &block, NULL, 64, true);
+    begin = spyi_time_ns();
+    while (backend->finished_submit(t.gpu) < number && spyi_time_ns() - begin < 10000000000u) continue;
+    assert_true(backend->finished_submit(t.gpu) >= number);
+    // An empty batch is no work.
+    number = test_stats(&t)->submits;
+    test_ok(&t, backend->submit(t.gpu, &t.error));
+    test_wait_all(&t);
+    assert_int_equal(test_stats(&t)->submits, number);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    test_close(&t);
+}
+
+static void test_time(void **state) {
+    test_gpu t;
+    spyi_chunk a;
+    spyi_kernel *kernel;
+    slow_block block;
+    uint64_t brief = 0, longer = 0;
+    (void)state;
+    test_open(&t);
+    kernel = KERNEL(&t, slow, sizeof block);
+    a = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
+    assert_int_equal(backend->time_elapsed(t.gpu, &brief, &t.error), SPY_ERROR_INVALID_ARGUMENT);
+    spyi_text_clear(&t.error);
+    block.p = a.address;
+    block.n = 64;
+    block.rounds = 10;
+    test_run(&t, kernel, &block, NULL, 64, true);
+    test_ok(&t, backend->time_begin(t.gpu, &t.error));
+    test_run(&t, kernel, &block, NULL, 64, true);
+    test_ok(&t, backend->time_end(t.gpu, &t.error));
+    test_ok(&t, backend->time_elapsed(t.gpu, &brief, &t.error));
+    block.rounds = 10000000;
+    test_run(&t, kernel, &block, NULL, 64, true);
+    test_ok(&t, backend->time_begin(t.gpu, &t.error));
+    test_run(&t, kernel, &block, NULL, 64, true);
+    test_ok(&t, backend->time_end(t.gpu, &t.error));
+    test_ok(&t, backend->time_elapsed(t.gpu, &longer, &t.error));
+    print_message("timestamps: %llu ns and %llu ns\n", (unsigned long long)brief, (unsigned long long)longer);
+    assert_true(longer > brief * 10 && longer < 20000000000u);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &a);
+    test_close(&t);
+}
+
+// >>refusals
+
+static void test_refused(test_gpu *t, spyi_kernel_desc desc, spy_status want, const char *text) {
+    spyi_kernel *kernel = NULL;
+    assert_int_equal(backend->create_kernel(t->gpu, &desc, &kernel, &t->error), want);
+    assert_null(kernel);
+    if (strstr(spyi_text_str(&t->error), text) == NULL) fail_msg("'%s' lacks '%s'", spyi_text_str(&t->error), text);
+    spyi_text_clear(&t->error);
+}
+
+static void test_bad_code(void **state) {
+    uint32_t code[8 + sizeof vk_kernel_scale / 4] = { 0 };
+    test_gpu t;
+    size_t words = sizeof vk_kernel_scale / 4;
+    spyi_kernel_desc desc = test_kernel_desc("scale", code, sizeof vk_kernel_scale, sizeof(scale_block));
+    spyi_chunk chunk;
+    (void)state;
+    test_open(&t);
+    memset(code, 0x55, sizeof code);
+    test_refused(&t, desc, SPY_ERROR_COMPILE, "not SPIR-V");
+    memcpy(code, vk_kernel_scale, sizeof vk_kernel_scale);
+    code[5] = 17u; // an instruction of no words
+    test_refused(&t, desc, SPY_ERROR_COMPILE, "damaged at word 5");
+    code[5] = (0xffffu << 16) | 17u; // one that is longer than the code
+    test_refused(&t, desc, SPY_ERROR_COMPILE, "damaged at word 5");
+    code[5] = vk_kernel_scale[5];
+    desc.code_size -= 2;
+    test_refused(&t, desc, SPY_ERROR_COMPILE, "not SPIR-V");
+    desc.code_size = sizeof vk_kernel_scale;
+    desc.entry = "scal";
+    test_refused(&t, desc, SPY_ERROR_NOT_FOUND, "no compute entry point 'scal'");
+    desc.entry = "scale";
+    // With one more capability: one that no device of ours has, and one that nobody knows.
+    memcpy(code + 7, vk_kernel_scale + 5, sizeof vk_kernel_scale - 20);
+    code[5] = (2u << 16) | 17u;
+    desc.code_size = (words + 2) * 4;
+    code[6] = 5297; // GroupNonUniformPartitionedNV
+    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "capability number 5297");
+    code[6] = 6095;
+    ((spyi_vk_gpu *)(void *)t.gpu)->adapter.features[SPYI_VK_FEATURE_shaderBufferFloat16AtomicAdd] = false;
+    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "the kernel needs AtomicFloat16AddEXT, which the device '");
+    desc = test_kernel_desc("scale", vk_kernel_scale, sizeof vk_kernel_scale, 1 << 20);
+    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "bytes of parameters exceed");
+    desc.block_size = 24;
+    desc.binding_count = 1000;
+    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 structured buffers");
+    assert_int_equal(backend->allocate_chunk(t.gpu, SPYI_MEMORY_DEVICE, (size_t)1 << 50, "huge", &chunk, &t.error),
+                     SPY_ERROR_OUT_OF_DEVICE_MEMORY);
+    assert_non_null(strstr(spyi_text_str(&t.error), "for 'huge'"));
+    spyi_text_clear(&t.error);
+    test_close(&t);
+}
+
+static void test_choice(void **state) {
+    spy_device_info infos[8];
+    size_t i, count;
+    test_gpu t;
+    spy_device_desc desc = test_desc(&t);
+    (void)state;
+    memset(infos, 0, sizeof infos);
+    count = backend->enumerate(infos, 8, &t.error);
+    if (count == 0) {
+        print_message("skipped: %s\n", spyi_text_str(&t.error));
+        skip();
+    }
+    assert_int_equal(backend->enumerate(NULL, 0, &t.error), count);
+    for (i = 0; i < count && i < 8; i++) {
+        const spy_device_info *d = &infos[i];
+        print_message("%zu: %s, %s, type %d, features 0x%x, wave %u, groups %u of %u, block %u, memory %llu MiB\n", i + 1,
+                      d->name, d->driver, (int)d->type, d->features, d->subgroup_size, d->max_group_count, d->max_group_size,
+                      d->max_inline_block_bytes, (unsigned long long)(d->memory_bytes >> 20));
+        assert_true(d->name[0] != '\0' && d->type != SPY_ADAPTER_DEFAULT && strcmp(d->backend, "vulkan") == 0);
+    }
+    spyi_context_init(&t.ctx, &desc);
+    desc.adapter = 77;
+    assert_int_equal(backend->create(&t.ctx, &desc, &t.gpu, &t.error), SPY_ERROR_NO_DEVICE);
+    assert_null(t.gpu);
+    assert_non_null(strstr(spyi_text_str(&t.error), "looked for adapter 77"));
+    assert_non_null(strstr(spyi_text_str(&t.error), infos[0].name));
+    spyi_text_clear(&t.error);
+    desc.adapter = 0;
+    desc.adapter_name = "no such thing";
+    assert_int_equal(backend->create(&t.ctx, &desc, &t.gpu, &t.error), SPY_ERROR_NO_DEVICE);
+    print_message("%s\n", spyi_text_str(&t.error));
+    spyi_text_clear(&t.error);
+    desc.adapter_name = infos[count - 1].name;
+    desc.adapter_type = infos[count - 1].type;
+    test_ok(&t, backend->create(&t.ctx, &desc, &t.gpu, &t.error));
+    assert_string_equal(test_limits(&t)->info.name, infos[count - 1].name);
+    test_close(&t);
+}
+
+// >>an engine's objects: a second backend device over the first one's VkDevice
+
+static int locks, unlocks;
+static void test_lock(void *user) {
+    (void)user;
+    assert_int_equal(locks, unlocks);
+    locks++;
+}
+static void test_unlock(void *user) {
+    (void)user;
+    unlocks++;
+}
+
+static spy_vk_desc test_engine_desc(const spyi_vk_gpu *own) {
+    static const char *const features[] = { "shaderInt16" };
+    spy_vk_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memcpy(&desc.get_instance_proc_addr, &own->instance.get_proc, sizeof desc.get_instance_proc_addr);
+    desc.instance = own->instance.handle;
+    desc.physical_device = own->adapter.handle;
+    desc.device = own->device;
+    desc.queue = own->queue;
+    desc.queue_family = own->queue_family;
+    desc.lock_queue = test_lock;
+    desc.unlock_queue = test_unlock;
+    if (own->adapter.features[SPYI_VK_FEATURE_shaderInt16]) {
+        desc.enabled_features = features;
+        desc.enabled_feature_count = 1;
+    }
+    return desc;
+}
+
+static void test_engine(void **state) {
+    enum { WIDTH = 64 };
+    test_gpu t, e;
+    spy_device_desc desc;
+    spy_vk_desc engine;
+    spyi_vk_gpu *own, *gpu;
+    spyi_chunk a;
+    spyi_kernel *kernel;
+    slow_block block;
+    uint32_t y[WIDTH], want, big_data = 0;
+    uint64_t number, value = 0;
+    VkSemaphore timeline;
+    spyi_text message;
+    unsigned char *large = (unsigned char *)malloc(100000);
+    int i;
+    (void)state;
+    memset(&message, 0, sizeof message);
+    test_open(&t);
+    own = (spyi_vk_gpu *)(void *)t.gpu;
+    desc = test_desc(&e);
+    engine = test_engine_desc(own);
+    desc.backend_desc = &engine;
+    spyi_context_init(&e.ctx, &desc);
+    engine.queue = NULL;
+    assert_int_equal(backend->create(&e.ctx, &desc, &e.gpu, &e.error), SPY_ERROR_INVALID_ARGUMENT);
+    spyi_text_clear(&e.error);
+    engine.queue = own->queue;
+    test_ok(&e, backend->create(&e.ctx, &desc, &e.gpu, &e.error));
+    gpu = (spyi_vk_gpu *)(void *)e.gpu;
+    assert_false(gpu->adapter.features[SPYI_VK_FEATURE_shaderFloat64]);
+
+    kernel = KERNEL(&e, slow, sizeof block);
+    a = test_chunk(&e, SPYI_MEMORY_DEVICE, 1 << 20);
+    block.p = a.address;
+    block.rounds = 1;
+    block.n = WIDTH;
+    test_ok(&e, backend->fill(e.gpu, &a, 0, WIDTH * 4, 5, true, &e.error));
+    test_run(&e, kernel, &block, NULL, WIDTH, true);
+    want = 5u * 1664525u + 1013904223u;
+
+    // Into the engine's command buffer, here the first device's.
+    test_ok(&t, spyi_vk_begin(own, &t.error));
+    test_ok(&e, spyi_vk_use_commands(gpu, own->commands, &e.error));
+    number = backend->open_submit(e.gpu);
+    test_run(&e, kernel, &block, NULL, WIDTH, true);
+    want = want * 1664525u + 1013904223u;
+    memset(large, 0x5a, 100000);
+    test_upload(&e, &a, 4096, large, 100000, true);
+    test_ok(&e, spyi_vk_use_commands(gpu, VK_NULL_HANDLE, &e.error));
+    assert_true(backend->open_submit(e.gpu) > number);
+    assert_true(backend->finished_submit(e.gpu) < number);
+    assert_int_equal(backend->wait(e.gpu, number, UINT64_MAX, &message), SPY_ERROR_NOT_READY);
+    assert_int_equal(backend->download(e.gpu, y, &a, 0, sizeof y, number, &message), SPY_ERROR_NOT_READY);
+    assert_non_null(strstr(spyi_text_str(&message), "spy_vk_external_submit_finished"));
+    test_ok(&t, backend->submit(t.gpu, &t.error)); // the engine submits
+    test_wait_all(&t);
+    test_ok(&e, spyi_vk_external_finished(gpu, &e.error));
+    test_ok(&e, backend->wait(e.gpu, number, UINT64_MAX, &e.error));
+    assert_true(backend->finished_submit(e.gpu) >= number);
+    test_run(&e, kernel, &block, NULL, WIDTH, true);
+    want = want * 1664525u + 1013904223u;
+    test_download(&e, y, &a, 0, sizeof y);
+    for (i = 0; i < WIDTH; i++) assert_int_equal(y[i], want);
+    test_download(&e, &big_data, &a, 4096 + 99996, 4);
+    assert_int_equal(big_data, 0x5a5a5a5au);
+
+    // Semaphores: the next submission signals one of the engine's, and waits for a value that it must give first.
+    timeline = own->lane;
+    test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->signals, (uint64_t)timeline, 3, &e.error));
+    test_ok(&e, backend->submit(e.gpu, &e.error)); // no work, yet a signal
+    test_wait_all(&e);
+    assert_int_equal(own->vk.vkGetSemaphoreCounterValue(own->device, timeline, &value), VK_SUCCESS);
+    assert_int_equal(value, 3);
+    test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)timeline, 4, &e.error));
+    number = backend->open_submit(e.gpu);
+    test_run(&e, kernel, &block, NULL, WIDTH, true);
+    test_ok(&e, backend->submit(e.gpu, &e.error));
+    assert_int_equal(backend->wait(e.gpu, number, 20000000, &message), SPY_ERROR_NOT_READY);
+    {
+        VkSemaphoreSignalInfo signal;
+        memset(&signal, 0, sizeof signal);
+        signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+        signal.semaphore = timeline;
+        signal.value = 4;
+        assert_int_equal(own->vk.vkSignalSemaphore(own->device, &signal), VK_SUCCESS);
+    }
+    test_ok(&e, backend->wait(e.gpu, number, UINT64_MAX, &e.error));
+    assert_int_equal(spyi_vk_add_semaphore(gpu, &gpu->waits, 0, 0, &message), SPY_ERROR_INVALID_ARGUMENT);
+    spyi_text_free(&message);
+    assert_true(locks > 0);
+    assert_int_equal(locks, unlocks);
+    backend->destroy_kernel(e.gpu, kernel);
+    backend->free_chunk(e.gpu, &a);
+    test_close(&e);
+    test_close(&t);
+    free(large);
+}
+
+static void test_requirements(void **state) {
+    spy_vk_requirements r = spy_vk_required_features();
+    uint32_t i;
+    (void)state;
+    assert_int_equal(r.api_version, VK_API_VERSION_1_2);
+    assert_int_equal(r.feature_count, SPYI_VK_FEATURE_REQUIRED);
+    assert_int_equal(r.feature_count + r.optional_feature_count, SPYI_VK_FEATURE_COUNT);
+    for (i = 0; i < r.feature_count; i++) assert_string_equal(r.features[i], spyi_vk_feature_name(i));
+    for (i = 0; i < r.optional_feature_count; i++) {
+        assert_string_equal(r.optional_features[i], spyi_vk_feature_name(r.feature_count + i));
+    }
+    assert_string_equal(r.optional_extensions[0], "VK_KHR_push_descriptor");
+}
+
+static void test_not_built(void **state) {
+    const spy_backend *others[2];
+    int i;
+    (void)state;
+    others[0] = spy_cuda_backend();
+    others[1] = spy_d3d12_backend();
+    for (i = 0; i < 2; i++) {
+        spyi_text error;
+        spyi_gpu *gpu = NULL;
+        memset(&error, 0, sizeof error);
+        assert_int_equal(others[i]->enumerate(NULL, 0, &error), 0);
+        assert_int_equal(others[i]->create(NULL, NULL, &gpu, &error), SPY_ERROR_UNSUPPORTED);
+        assert_null(gpu);
+        assert_non_null(strstr(spyi_text_str(&error), "this backend is not built yet"));
+        spyi_text_free(&error);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_requirements),
+        cmocka_unit_test(test_not_built),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_pointers),
+        cmocka_unit_test(test_bindings),
+        cmocka_unit_test(test_block_by_address),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_transfers),
+        cmocka_unit_test(test_download_after),
+        cmocka_unit_test(test_submits_when_idle),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_bad_code),
+        cmocka_unit_test(test_engine),
+        cmocka_unit_test(test_steady_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
