@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 // The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses, scalar block
-// layout and push descriptors: Mesa's lavapipe of Debian 12 and every current driver of a GPU have them.
+// layout, 64-bit integers, and best with push descriptors: Mesa's lavapipe of Debian 12 and every current driver of a GPU have them.
 const spy_backend *spy_vk_backend(void);
 
 typedef void (*spy_vk_void_func)(void);
@@ -57,8 +57,10 @@ typedef struct spy_vk_requirements {
 spy_vk_requirements spy_vk_required_features(void);
 
 // Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our own; NULL
-// ends that. The engine submits it and keeps it alive; what was recorded counts as finished, for memory reuse and
-// reads, once the engine has said so by spy_vk_external_submit_finished(). Uploads are recorded before it, in our own.
+// ends that. What we recorded before is submitted first; the engine submits its buffer before it makes further calls that
+// depend on it, to the same queue, and keeps it alive. Uploads are recorded into it too. Barriers between the engine's
+// commands and ours are the engine's. What was recorded counts as finished, for memory reuse and reads, once the engine
+// has said so by spy_vk_external_submit_finished(); to wait for it earlier is SPY_ERROR_NOT_READY.
 spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
 // All work recorded so far into engine command buffers has been executed.
 spy_status spy_vk_external_submit_finished(spy_device *device);
@@ -933,7 +935,8 @@ typedef struct spyi_vk_adapter {
     uint64_t max_allocation;                 // bytes
     uint32_t max_push_descriptors;
     uint32_t subgroup_operations;            // VkSubgroupFeatureFlags in compute kernels
-    uint32_t queue_family, queue_count;
+    uint32_t queue_family;
+    uint32_t lane_family;                    // of the downloads' queue; queue_family: none of its own
     uint32_t timestamp_bits;
     bool features[SPYI_VK_FEATURE_COUNT];    // what it has; in spyi_vk_gpu: what is enabled
     bool extensions[SPYI_VK_EXTENSION_COUNT];
@@ -996,7 +999,7 @@ typedef struct spyi_vk_gpu {
     struct VolkDeviceTable vk;
     VkDevice device;
     VkQueue queue;
-    uint32_t queue_family;
+    uint32_t queue_family, lane_family;
     bool owned;                              // we made the device
     bool spins;                              // waits spin first: not where the CPU does the GPU's work
     bool lost;
@@ -1619,8 +1622,11 @@ static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_a
     spyi_free(instance->ctx, items, capacity * sizeof *items);
 }
 
-// One family for everything: the one with compute that can do most, since order between queues costs semaphores.
+// One family for all work: the one with compute that can do most, since order between queues costs semaphores. Downloads
+// go through a copy engine where there is one, beside the work: with a second queue of a family with graphics instead, an
+// H200 slices time (375 us for a download of 4 bytes, which also waited for kernels that it did not need).
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
     uint32_t i, count = SPYI_VK_MAX_FAMILIES;
     bool found = false, graphics = false;
@@ -1631,8 +1637,11 @@ static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapt
         found = true;
         graphics = draws;
         adapter->queue_family = i;
-        adapter->queue_count = families[i].queueCount;
         adapter->timestamp_bits = families[i].timestampValidBits;
+    }
+    adapter->lane_family = adapter->queue_family;
+    for (i = 0; i < count && adapter->lane_family == adapter->queue_family; i++) {
+        if ((families[i].queueFlags & uses) == VK_QUEUE_TRANSFER_BIT) adapter->lane_family = i;
     }
     return found;
 }
@@ -1918,10 +1927,10 @@ SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t hand
 // >>creation
 
 static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
-    static const float priorities[2] = { 1.0f, 1.0f };
+    static const float priority = 1.0f;
     const char *extensions[SPYI_VK_EXTENSION_COUNT];
     spyi_vk_feature_set set;
-    VkDeviceQueueCreateInfo queue;
+    VkDeviceQueueCreateInfo queues[2];
     VkDeviceCreateInfo info;
     VkResult result;
     const VkBool32 yes = VK_TRUE;
@@ -1930,16 +1939,18 @@ static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
     for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
         if (gpu->adapter.features[i]) memcpy((char *)&set + spyi_vk_feature_offset(i), &yes, sizeof yes);
     }
-    SPYI_VK_ZERO(queue);
-    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-    queue.queueFamilyIndex = gpu->adapter.queue_family;
-    queue.queueCount = gpu->adapter.queue_count > 1 ? 2 : 1; // the second is the downloads' lane
-    queue.pQueuePriorities = priorities;
+    memset(queues, 0, sizeof queues);
+    for (i = 0; i < 2; i++) {
+        queues[i].sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+        queues[i].queueFamilyIndex = i == 0 ? gpu->adapter.queue_family : gpu->adapter.lane_family;
+        queues[i].queueCount = 1;
+        queues[i].pQueuePriorities = &priority;
+    }
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.pNext = &set.core;
-    info.queueCreateInfoCount = 1;
-    info.pQueueCreateInfos = &queue;
+    info.queueCreateInfoCount = gpu->adapter.lane_family != gpu->adapter.queue_family ? 2 : 1;
+    info.pQueueCreateInfos = queues;
     info.ppEnabledExtensionNames = extensions;
     for (i = 0; i < SPYI_VK_EXTENSION_COUNT; i++) {
         if (gpu->adapter.extensions[i]) extensions[info.enabledExtensionCount++] = spyi_vk_extension_name(i);
@@ -1953,6 +1964,7 @@ static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
     }
     gpu->owned = true;
     gpu->queue_family = gpu->adapter.queue_family;
+    gpu->lane_family = gpu->adapter.lane_family;
     return SPY_OK;
 }
 
@@ -1985,6 +1997,8 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     gpu->device = (VkDevice)engine->device;
     gpu->queue = (VkQueue)engine->queue;
     gpu->queue_family = engine->queue_family;
+    gpu->lane_family = engine->queue_family;
+    gpu->lane_queue = gpu->queue;
     gpu->lock_queue = engine->lock_queue;
     gpu->unlock_queue = engine->unlock_queue;
     gpu->lock_user_data = engine->lock_user_data;
@@ -2045,9 +2059,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     spyi_vk_load_table(gpu);
     if (gpu->owned) {
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
-        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, gpu->adapter.queue_count > 1 ? 1 : 0, &gpu->lane_queue);
-    } else {
-        gpu->lane_queue = gpu->queue;
+        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
     gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_CPU;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
@@ -2147,11 +2159,19 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     VkMemoryAllocateFlagsInfo allocate_flags;
     VkBufferDeviceAddressInfo address;
     VkResult result;
+    uint32_t families[2];
+    families[0] = gpu->queue_family;
+    families[1] = gpu->lane_family;
     SPYI_VK_ZERO(buffer_info);
     buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     buffer_info.size = size;
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    if (families[0] != families[1]) { // costs nothing for buffers
+        buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+        buffer_info.queueFamilyIndexCount = 2;
+        buffer_info.pQueueFamilyIndices = families;
+    }
     result = gpu->vk.vkCreateBuffer(gpu->device, &buffer_info, NULL, &buffer);
     if (result != VK_SUCCESS) return result;
     gpu->vk.vkGetBufferMemoryRequirements(gpu->device, buffer, &needs);
@@ -2944,14 +2964,14 @@ static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) 
     return gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, semaphore);
 }
 
-static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, VkCommandPool *pool, VkCommandBuffer *commands) {
+static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkCommandPool *pool, VkCommandBuffer *commands) {
     VkCommandPoolCreateInfo pool_info;
     VkCommandBufferAllocateInfo info;
     VkResult result;
     SPYI_VK_ZERO(pool_info);
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool_info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
-    pool_info.queueFamilyIndex = gpu->queue_family;
+    pool_info.queueFamilyIndex = family;
     result = gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, pool);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(info);
@@ -2967,10 +2987,10 @@ SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *erro
     uint32_t i;
     if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
     for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, &gpu->batches[i].pool, &gpu->batches[i].commands);
+        result = spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
     }
     for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, &gpu->download[i].pool, &gpu->download[i].commands);
+        result = spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
     }
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "creating command buffers", error);
 }
@@ -2994,10 +3014,10 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 // >>vk/transfer.c -------------------------------------------------------------------------------------------
 
 // Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory; downloads go
-// through a lane of their own (a second queue where there is one), so that they wait for what they read and no more.
+// through a lane of their own (a copy engine's queue where there is one), so that they wait for what they read and no more.
 // Large ones run in pieces: the CPU copies one while the GPU transfers another.
 
-#define SPYI_VK_COPY_THREADS 4u
+#define SPYI_VK_COPY_THREADS 8u // H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
 #define SPYI_VK_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
 
 // >>copying by the CPU
@@ -3057,19 +3077,31 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
 }
 
-// A staging buffer with room, whose earlier work has finished if it was full.
-static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, spyi_vk_staging **out, spyi_text *error) {
+// At least `size` bytes in a staging buffer that nothing uses. Pinned memory costs 0.4 ms a MiB on an H200's host, so
+// that small needs get a small one first.
+static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging, spyi_vk_memory kind, uint64_t size,
+                                      spyi_text *error) {
+    size_t want = SPYI_VK_STAGING_SIZE;
+    if (size <= staging->chunk.size || staging->chunk.size == SPYI_VK_STAGING_SIZE) return SPY_OK;
+    if (size <= SPYI_VK_STAGING_SIZE / 8) want = SPYI_VK_STAGING_SIZE / 8;
+    if (size <= SPYI_VK_STAGING_SIZE / 64) want = SPYI_VK_STAGING_SIZE / 64;
+    spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &staging->chunk);
+    return spyi_vk_allocate(gpu, kind, want, "slangpy staging", &staging->chunk, error);
+}
+
+// A staging buffer with room for some of `size` bytes, whose earlier work has finished if it was full.
+static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_staging **out, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->upload[gpu->upload_next];
     spy_status status = SPY_OK;
-    if (staging->chunk.size != 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
+    if (staging->used > 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
         gpu->upload_next = (gpu->upload_next + 1) % SPYI_VK_STAGING_COUNT;
         staging = &gpu->upload[gpu->upload_next];
         if (staging->number >= gpu->open) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
         if (status == SPY_OK) status = spyi_vk_wait_own(gpu, staging->number, UINT64_MAX, error);
-        staging->used = 0;
+        if (status == SPY_OK) staging->used = 0;
     }
-    if (status == SPY_OK && staging->chunk.size == 0) {
-        status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_STAGING, SPYI_VK_STAGING_SIZE, "slangpy upload", &staging->chunk, error);
+    if (status == SPY_OK && staging->used == 0) {
+        status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_STAGING, size, error);
     }
     *out = staging;
     return status;
@@ -3081,7 +3113,7 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
     while (size > 0) {
         spyi_vk_staging *staging;
         size_t piece, at;
-        spy_status status = spyi_vk_take_staging(gpu, &staging, error);
+        spy_status status = spyi_vk_take_staging(gpu, size, &staging, error);
         if (status != SPY_OK) return status;
         at = staging->used;
         piece = staging->chunk.size - at;
@@ -3136,12 +3168,8 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     VkMemoryBarrier barrier;
     VkBufferCopy region;
     VkResult result;
-    spy_status status;
-    if (staging->chunk.size == 0) {
-        status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_READBACK, SPYI_VK_STAGING_SIZE, "slangpy download", &staging->chunk,
-                                  error);
-        if (status != SPY_OK) return status;
-    }
+    spy_status status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_READBACK, size, error);
+    if (status != SPY_OK) return status;
     SPYI_VK_ZERO(begin);
     begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -3202,23 +3230,40 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
+// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet.
+static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                         uint64_t size, spyi_text *error) {
+    spyi_vk_staging *staging = &gpu->download[0];
+    uint64_t number;
+    spy_status status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_READBACK, size, error);
+    if (status != SPY_OK) return status;
+    number = gpu->open;
+    status = spyi_vk_copy_buffer(gpu, staging->chunk.handle, 0, from->handle, offset, size, true, error);
+    if (status == SPY_OK && gpu->open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    if (status == SPY_OK) status = spyi_vk_wait_own(gpu, number, UINT64_MAX, error);
+    if (status == SPY_OK) memcpy(data, staging->chunk.mapped, (size_t)size);
+    return status;
+}
+
 SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                                     uint64_t after, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
     if (from->mapped != NULL || (gpu->external_number != 0 && after >= gpu->external_number)) {
         status = spyi_vk_wait(base, after, UINT64_MAX, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
         return status;
     }
+    if (latest && size <= SPYI_VK_STAGING_SIZE / 64 && gpu->external == VK_NULL_HANDLE) {
+        return spyi_vk_download_small(gpu, data, from, offset, size, error);
+    }
     if (after >= gpu->open) {
         status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
         if (after >= gpu->open) after = gpu->open - 1; // there was no work
     }
-    status = spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
-    if (status == SPY_OK) (void)spyi_vk_poll(gpu);
-    return status;
+    return spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
 }
 
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu) {

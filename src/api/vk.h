@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 // The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses, scalar block
-// layout and push descriptors: Mesa's lavapipe of Debian 12 and every current driver of a GPU have them.
+// layout, 64-bit integers, and best with push descriptors: Mesa's lavapipe of Debian 12 and every current driver of a GPU have them.
 const spy_backend *spy_vk_backend(void);
 
 typedef void (*spy_vk_void_func)(void);
@@ -50,8 +50,10 @@ typedef struct spy_vk_requirements {
 spy_vk_requirements spy_vk_required_features(void);
 
 // Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our own; NULL
-// ends that. The engine submits it and keeps it alive; what was recorded counts as finished, for memory reuse and
-// reads, once the engine has said so by spy_vk_external_submit_finished(). Uploads are recorded before it, in our own.
+// ends that. What we recorded before is submitted first; the engine submits its buffer before it makes further calls that
+// depend on it, to the same queue, and keeps it alive. Uploads are recorded into it too. Barriers between the engine's
+// commands and ours are the engine's. What was recorded counts as finished, for memory reuse and reads, once the engine
+// has said so by spy_vk_external_submit_finished(); to wait for it earlier is SPY_ERROR_NOT_READY.
 spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
 // All work recorded so far into engine command buffers has been executed.
 spy_status spy_vk_external_submit_finished(spy_device *device);

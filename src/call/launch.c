@@ -3,6 +3,7 @@
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 #include "call/call_internal.h"
 
+#define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 #define SPYI_WIDTH 4 // elements a thread of wide variants: one 16-byte access for 4-byte scalars
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
@@ -199,6 +200,19 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     }
 }
 
+// A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
+// when elements are large (kernel.c has the figures).
+static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
+    size_t bytes = 0;
+    if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM || limits->prefers_bindings) return;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
+        if (launch->key.walk[i] != SPYI_WALK_LINEAR) return;
+        bytes += launch->leaves[i].memory_size;
+    }
+    launch->key.unroll = bytes <= 16 ? 4 : bytes <= 64 ? 2 : 1;
+}
+
 // Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
@@ -298,17 +312,20 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     spyi_collapse(b, launch);
     launch->key.rank = (uint8_t)launch->rank;
     launch->key.width = 1;
+    launch->key.unroll = 1;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]))
             launch->key.walk[i] = (uint8_t)(launch->key.walk[i] | spyi_walk_for(launch, &launch->leaves[i]));
     spyi_try_wide(b, launch, limits);
+    spyi_try_unroll(b, launch, limits);
     spyi_choose_access(b, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
-    int64_t threads = (launch->count + launch->key.width - 1) / launch->key.width;
+    int64_t per_thread = launch->key.width * launch->key.unroll;
+    int64_t threads = (launch->count + per_thread - 1) / per_thread;
     launch->key.folded = (threads + 255) / 256 > (int64_t)limits->info.max_group_count;
     return SPY_OK;
 }

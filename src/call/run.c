@@ -298,8 +298,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
         cache->block = block;
         cache->block_capacity = e->block_size;
     }
-    uint64_t threads = ((uint64_t)s->launch->count + variant->key.width - 1) / variant->key.width;
-    uint64_t groups = (threads + e->group_size - 1) / e->group_size;
+    uint64_t per_group = (uint64_t)e->group_size * variant->key.width * variant->key.unroll;
+    uint64_t groups = ((uint64_t)s->launch->count + per_group - 1) / per_group;
     uint64_t most = device->base->limits.info.max_group_count;
     dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
     dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);

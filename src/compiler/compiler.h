@@ -1,8 +1,8 @@
 // Everything that speaks to libslang, behind names and our own types: nothing above this room sees a Slang pointer.
 //
 // One global session a process under the global lock; per device one spyi_compiler with its target; per user module one
-// spyi_unit. Sessions are replaced by fresh ones before they grow: a unit remembers its sources (as text or as
-// serialized IR) and is loaded again, so units, types and signatures outlive sessions.
+// spyi_unit. Sessions are replaced by fresh ones before they grow: a unit keeps its modules in serialized
+// form and is loaded again out of that, so units, types and signatures outlive sessions.
 // Threads: any; all functions take the global lock for as long as they are inside libslang's front end.
 #ifndef SPYI_COMPILER_H
 #define SPYI_COMPILER_H

@@ -86,7 +86,8 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_sl_stored *stored; // in load order, the unit's own last
+    size_t module_count;    // modules that the session had when the unit was loaded
+    spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;
     spyi_sl_live *live;     // never NULL after a successful load
 };

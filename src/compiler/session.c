@@ -56,14 +56,11 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
 
 #define SPYI_SL_EMBEDDED_FOLDER "slangpy-embedded"
 
-static const spyi_sl_uuid spyi_sl_uuid_unknown = { 0x00000000, 0x0000, 0x0000, { 0xc0, 0, 0, 0, 0, 0, 0, 0x46 } };
-static const spyi_sl_uuid spyi_sl_uuid_castable = { 0x87ede0e1, 0x4852, 0x44b0, { 0x8b, 0xf2, 0xcb, 0x31, 0x87, 0x4d, 0xe2, 0x39 } };
-static const spyi_sl_uuid spyi_sl_uuid_files = { 0x003a09fc, 0x3a4d, 0x4ba0, { 0xad, 0x60, 0x1f, 0xd8, 0x63, 0xa9, 0x15, 0xab } };
-
 static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
-    bool ours = memcmp(uuid, &spyi_sl_uuid_unknown, sizeof *uuid) == 0
-        || memcmp(uuid, &spyi_sl_uuid_castable, sizeof *uuid) == 0 || memcmp(uuid, &spyi_sl_uuid_files, sizeof *uuid) == 0;
-    return ours ? self : NULL;
+    static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
+        if (memcmp(uuid, &ours[i], sizeof *uuid) == 0) return self;
+    return NULL; // Slang asks for private interfaces first
 }
 
 static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
@@ -112,6 +109,7 @@ static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     spyi_sl_option o;
     memset(&o, 0, sizeof o);
     o.name = name;
+    o.value.kind = SPYI_SL_OPTION_KIND_INT;
     o.value.int0 = value;
     return o;
 }
@@ -200,19 +198,25 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
     return false;
 }
 
-// Load what is not there yet out of `stored`; the module of the last one, or NULL.
+// Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports loaded
+// before their importers, so what fails is tried again after the others.
 static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session, const spyi_sl_stored *stored,
-                                           size_t count) {
+                                           size_t count, const char *name) {
     spyi_sl_module *module = NULL;
-    for (size_t i = 0; i < count; ++i) {
-        if (spyi_sl_is_loaded(session, stored[i].name, &module)) continue;
-        spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
-        module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob, &diagnostics) : NULL;
-        spyi_sl_blob_free(&diagnostics);
-        spyi_sl_blob_free(&blob);
-        if (!module) return NULL;
+    size_t missing = count, before = count + 1;
+    while (missing > 0 && missing < before) {
+        before = missing;
+        missing = 0;
+        for (size_t i = 0; i < count; ++i) {
+            if (spyi_sl_is_loaded(session, stored[i].name, &module)) continue;
+            spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
+            module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob, &diagnostics) : NULL;
+            spyi_sl_blob_free(&diagnostics);
+            spyi_sl_blob_free(&blob);
+            if (!module) ++missing;
+        }
     }
-    return module;
+    return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
 static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
@@ -224,14 +228,16 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
-// Keep every module of the session, in the order they were loaded (imports come before their importers).
-static bool spyi_sl_store(spyi_unit *unit, spyi_sl_session *session) {
-    spyi_sl_int count = session->v->getLoadedModuleCount(session);
-    spyi_sl_stored *stored = (spyi_sl_stored *)calloc((size_t)count + 1, sizeof *stored);
+// Keep the modules that came with the unit, not what kernels have added since. Done when first needed: serializing takes
+// a twentieth of the time of loading.
+static bool spyi_sl_store(spyi_unit *unit) {
+    if (unit->stored) return true;
+    spyi_sl_session *session = unit->live->session;
+    spyi_sl_stored *stored = (spyi_sl_stored *)calloc(unit->module_count + 1, sizeof *stored);
     size_t kept = 0;
     bool good = stored != NULL;
-    for (spyi_sl_int i = 0; i < count && good; ++i) {
-        spyi_sl_module *m = session->v->getLoadedModule(session, i);
+    for (size_t i = 0; i < unit->module_count && good; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
         spyi_sl_blob *blob = NULL;
         if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
             good = false;
@@ -257,6 +263,12 @@ static bool spyi_sl_store(spyi_unit *unit, spyi_sl_session *session) {
     return true;
 }
 
+static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
+    for (size_t i = 0; i < unit->stored_count; ++i)
+        if (strcmp(unit->stored[i].name, name) == 0 && strcmp(unit->name, name) != 0) return true;
+    return false;
+}
+
 // A session with the unit's modules: from `text`, or from what is stored when text is NULL.
 static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_text *messages) {
     spyi_compiler *c = unit->compiler;
@@ -275,17 +287,17 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
         if (pass == 1) {
             if (text) live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name, unit->path, text,
                                                                                   &diagnostics);
-            else live->module = spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count);
+            else live->module = spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
-            const spyi_unit *link = unit->links[i];
-            bool imports_us = false;
-            for (size_t k = 0; k + 1 < link->stored_count; ++k)
-                if (strcmp(link->stored[k].name, unit->name) == 0) imports_us = true;
-            if (imports_us != (pass == 1)) continue;
-            live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored, link->stored_count);
+            spyi_unit *link = unit->links[i];
+            bool stored = spyi_sl_store(link);
+            if (spyi_sl_imports(link, unit->name) != (pass == 1)) continue;
+            if (stored)
+                live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored, link->stored_count,
+                                                                          link->name);
             if (!live->links[i]) {
                 spyi_text_add(messages, "module '%s' cannot be linked to '%s'", link->name, unit->name);
                 spyi_sl_live_close(live);
@@ -310,7 +322,7 @@ enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
     if (unit->live->kept_kib > SPYI_SL_MOST_KEPT_KIB) {
         spyi_text ignored = { NULL, 0, 0 };
-        spyi_sl_live *fresh = spyi_sl_live_open(unit, NULL, &ignored);
+        spyi_sl_live *fresh = spyi_sl_store(unit) ? spyi_sl_live_open(unit, NULL, &ignored) : NULL;
         if (fresh) { // if not, the old one still works, and grows
             spyi_sl_live_close(unit->live);
             unit->live = fresh;
@@ -440,9 +452,8 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
         if (!unit->live) {
             status = SPY_ERROR_COMPILE;
             spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
-        } else if (!spyi_sl_store(unit, unit->live->session)) {
-            status = SPY_ERROR_INTERNAL;
-            spyi_text_add(error, "module '%s' cannot be serialized", unit->name);
+        } else {
+            unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
         }
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);

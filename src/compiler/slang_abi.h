@@ -4,7 +4,9 @@
 #ifndef SPYI_COMPILER_SLANG_ABI_H
 #define SPYI_COMPILER_SLANG_ABI_H
 
-#include "base/base.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef int32_t spyi_sl_result; // < 0: failure
 typedef int64_t spyi_sl_int;
@@ -19,12 +21,16 @@ typedef struct spyi_sl_uuid {
     uint8_t data4[8];
 } spyi_sl_uuid;
 
+// Initializers of a spyi_sl_uuid.
+#define SPYI_SL_UUID_UNKNOWN { 0x00000000, 0x0000, 0x0000, { 0xc0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x46 } }
+#define SPYI_SL_UUID_CASTABLE { 0x87ede0e1, 0x4852, 0x44b0, { 0x8b, 0xf2, 0xcb, 0x31, 0x87, 0x4d, 0xe2, 0x39 } }
+#define SPYI_SL_UUID_FILES { 0x003a09fc, 0x3a4d, 0x4ba0, { 0xad, 0x60, 0x1f, 0xd8, 0x63, 0xa9, 0x15, 0xab } }
+
 // >>numbers of slang.h's enums
 
 enum { SPYI_SL_TARGET_SPIRV = 6, SPYI_SL_TARGET_CUDA_SOURCE = 17 };
 enum { SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10, SPYI_SL_MATRIX_ROW_MAJOR = 1, SPYI_SL_LINE_DIRECTIVES_NONE = 1 };
 enum {
-    SPYI_SL_OPTION_DISABLE_WARNING = 22,
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
     SPYI_SL_OPTION_USE_ENTRY_POINT_NAME = 52,
@@ -32,6 +38,7 @@ enum {
     SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS = 143,
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
+enum { SPYI_SL_OPTION_KIND_INT = 0 };
 enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_CATEGORY_UNIFORM = 8, SPYI_SL_COLOR_NEVER = 2 };
 enum {
     SPYI_SL_KIND_STRUCT = 1,
@@ -62,7 +69,6 @@ enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
-    SPYI_SL_MODIFIER_IN = 8,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -241,7 +247,6 @@ struct spyi_sl_module_table {
     X(const char *, spGetBuildTagString, (void))                                                              \
     X(spyi_sl_result, slang_createGlobalSession2, (const spyi_sl_global_desc *, spyi_sl_global **))           \
     X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                               \
-    X(void, slang_shutdown, (void))                                                                           \
     X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                          \
     X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                  \
     X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                       \
@@ -252,9 +257,6 @@ struct spyi_sl_module_table {
     X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                    \
     X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                         \
     X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                        \
-    X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                               \
-    X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))                \
-    X(spyi_sl_type *, spReflectionGeneric_GetConcreteType, (spyi_sl_generic *, spyi_sl_variable *))           \
     X(const char *, spReflectionFunction_GetName, (spyi_sl_function *))                                       \
     X(spyi_sl_modifier *, spReflectionFunction_FindModifier, (spyi_sl_function *, uint32_t))                  \
     X(unsigned, spReflectionFunction_GetParameterCount, (spyi_sl_function *))                                 \
@@ -278,10 +280,8 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionType_GetRowCount, (spyi_sl_type *))                                               \
     X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                            \
     X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                             \
-    X(const char *, spReflectionType_GetName, (spyi_sl_type *))                                               \
     X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                        \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                     \
-    X(size_t, spReflectionTypeLayout_GetStride, (spyi_sl_type_layout *, unsigned category))                   \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))               \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                                \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))   \

@@ -21,12 +21,13 @@ typedef enum spyi_walk_kind {
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
     uint8_t rank;         // collapsed dimensions; 0: one element
-    uint8_t width;        // elements a thread: 1, or 4 in wide variants
+    uint8_t width;        // neighbouring elements a thread: 1, or 4 in wide variants
+    uint8_t unroll;       // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
     uint8_t bindings;     // structured buffers instead of pointers
     uint8_t index64;      // offsets beyond 32 bits
     uint8_t folded;       // more groups than one dimension holds
     uint8_t walk_count;
-    uint8_t reserved[2];
+    uint8_t reserved;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind | SPYI_WALK_GATHER; unused ones 0
 } spyi_variant_key;
 

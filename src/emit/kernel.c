@@ -1,15 +1,18 @@
 // The text of a kernel: loads, one call, stores. User code is imported, never pasted.
 //
-// What was tried (2^26 floats, GB/s, NVIDIA H200, Vulkan; hand-written kernels, see make bench for ours):
+// What was tried, GB/s on an NVIDIA H200 under Vulkan. Hand-written kernels, 2^26 floats:
 //   one float a thread, groups of 32                      630
 //   one float a thread, groups of 256                    3150
 //   float4 through pointers, groups of 256               3144
 //   float4 through StructuredBuffer<float4>, 256         4002   <- wide variant with bindings
 //   16 floats a thread, pointers, strided float4 first   3894
-//   float3, one element a thread                         3945   <- flat variant
 //   float3, four elements as three float4                1546   (array went to local memory)
-// Row broadcast: a division a thread 2121, float4 along the row 3435. lavapipe: structured buffers are 2.4 to 5 times
-// faster than pointers.
+//   row broadcast, a division a thread                   2121;  float4 along the row 3435
+// These kernels, 2^26 floats and 2^24 float3, timestamps round the dispatch; groups of 128, 256 and 512 agree to 2 %:
+//   wide: add 4090, add scalar 3900, row broadcast 3900
+//   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
+//   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
+// lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
 #include "emit/emit.h"
 
 // >>leaves
@@ -86,6 +89,7 @@ typedef struct spyi_emit_state {
     bool *fresh;        // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
     size_t block_align; // largest alignment of a field
+    char suffix[8];     // of variables of one of several elements a thread: "", "_0", "_1", ...
     bool failed;        // out of memory
 } spyi_emit_state;
 
@@ -223,7 +227,7 @@ static void spyi_declare_block(spyi_emit_state *s) {
 // >>the body
 
 // Where leaf `i`'s element lies: "spy.x[...]" with `k` added to its position ("" for none).
-static void spyi_element(const spyi_emit_state *s, uint32_t i, const char *k, const char *inner, spyi_text *out) {
+static void spyi_element(const spyi_emit_state *s, uint32_t i, const char *k, const char *inner, bool store, spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
@@ -235,7 +239,10 @@ static void spyi_element(const spyi_emit_state *s, uint32_t i, const char *k, co
         first = false;
     }
     if (walk == SPYI_WALK_LINEAR) {
-        spyi_text_add(out, "%s%s", first ? "" : " + ", spyi_is_wide(s, i) ? "spy_vector" : "spy_i");
+        // Of several elements all are loaded, so that the loads are under way together; the last one stands in for
+        // those behind the end.
+        const char *form = spyi_is_wide(s, i) ? "%sspy_vector" : s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s";
+        spyi_text_add(out, form, first ? "" : " + ", s->suffix);
         first = false;
     } else if (walk != SPYI_WALK_UNIFORM) {
         spyi_text_add(out, "%s%s_at", first ? "" : " + ", name);
@@ -268,7 +275,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, c
             type = type->element ? type->element : type;
         }
     }
-    spyi_element(s, i, k, spyi_text_str(&inner), &place);
+    spyi_element(s, i, k, spyi_text_str(&inner), store, &place);
     if (!store && s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
     if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
@@ -292,6 +299,14 @@ static void spyi_emit_index(spyi_emit_state *s) {
     const char *thread = key->folded ? "spy_thread.y * spy._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread, key->width);
+    } else if (key->unroll > 1) {
+        uint32_t group = s->out->group_size;
+        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n", thread, group,
+                      group * key->unroll, group);
+        spyi_text_add(body, "    if (spy_i_0 >= spy._count) return;\n    uint spy_last = spy._count - 1;\n");
+        for (uint32_t k = 1; k < key->unroll; k++)
+            spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
+        return; // flat: no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
@@ -348,7 +363,7 @@ static void spyi_emit_thread_loads(spyi_emit_state *s) {
         } else if (spyi_is_wide(s, i)) {
             spyi_text type = { NULL, 0, 0 }, place = { NULL, 0, 0 };
             spyi_spell_memory(leaf->element, &type);
-            spyi_element(s, i, "", "", &place);
+            spyi_element(s, i, "", "", false, &place);
             if (leaf->in)
                 spyi_text_add(&s->body, "    %s%u w_%s = %s;\n", spyi_text_str(&type), s->key->width, s->names[i],
                               spyi_text_str(&place));
@@ -441,6 +456,58 @@ static void spyi_emit_element_stores(spyi_emit_state *s, const char *indent) {
     }
 }
 
+// The arguments of the call for one element; declares variables for those that need one.
+static void spyi_emit_arguments(spyi_emit_state *s, const char *indent, spyi_text *arguments) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        spyi_text_add(arguments, p ? ", " : "");
+        if (spyi_direct(s, &b->nodes[p], arguments)) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_variables(s, p, spyi_text_str(&name), true, indent);
+        spyi_text_add(arguments, "%s", spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
+    if (!b->has_result) return;
+    spyi_text name = { NULL, 0, 0 }; // the variable itself is declared with the call
+    spyi_text_add(&name, "a_result%s", s->suffix);
+    spyi_emit_variables(s, b->param_count, spyi_text_str(&name), false, indent);
+    spyi_text_free(&name);
+}
+
+static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments, const char *indent) {
+    const spyi_bound *b = s->bound;
+    spyi_text_add(&s->body, "%s", indent);
+    if (b->has_result) spyi_text_add(&s->body, "%s a_result%s = ", spyi_spell(b->nodes[b->param_count].type), s->suffix);
+    spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
+    spyi_emit_element_stores(s, indent);
+}
+
+// Several elements a group apart: all loads first, then each call with its stores.
+static void spyi_emit_unrolled(spyi_emit_state *s, const char *function) {
+    spyi_text arguments[8];
+    memset(arguments, 0, sizeof arguments);
+    for (uint32_t k = 0; k < s->key->unroll; k++) {
+        snprintf(s->suffix, sizeof s->suffix, "_%u", k);
+        spyi_emit_arguments(s, "    ", &arguments[k]);
+        spyi_emit_element_loads(s, "    ");
+    }
+    for (uint32_t k = 0; k < s->key->unroll; k++) {
+        snprintf(s->suffix, sizeof s->suffix, "_%u", k);
+        spyi_text ignored = { NULL, 0, 0 }, names = { NULL, 0, 0 };
+        spyi_text body = s->body; // names the variables of element k again
+        s->body = names;
+        spyi_emit_arguments(s, "", &ignored);
+        spyi_text_free(&s->body);
+        s->body = body;
+        spyi_text_free(&ignored);
+        if (k) spyi_text_add(&s->body, "    if (spy_i_%u >= spy._count) return;\n", k);
+        spyi_emit_call(s, function, spyi_text_str(&arguments[k]), "    ");
+        spyi_text_free(&arguments[k]);
+    }
+    s->suffix[0] = 0;
+}
+
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     const spyi_bound *b = s->bound;
     bool wide = s->key->width > 1;
@@ -448,38 +515,24 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     spyi_emit_index(s);
     if (wide) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spy._count - spy_i);\n", s->key->width);
     spyi_emit_thread_loads(s);
+    if (s->key->unroll > 1) {
+        spyi_emit_unrolled(s, function);
+        return;
+    }
     if (wide)
         spyi_text_add(&s->body, "    [ForceUnroll] for (uint spy_k = 0; spy_k < %u; ++spy_k) if (spy_k < spy_valid) {\n",
                       s->key->width);
     spyi_text arguments = { NULL, 0, 0 };
-    for (uint32_t p = 0; p < b->param_count; p++) {
-        spyi_text_add(&arguments, p ? ", " : "");
-        if (spyi_direct(s, &b->nodes[p], &arguments)) continue;
-        spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s", b->nodes[p].name);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, indent);
-        spyi_text_add(&arguments, "%s", spyi_text_str(&name));
-        spyi_text_free(&name);
-    }
-    if (b->has_result) { // names its leaves; the variable is declared with the call
-        spyi_text ignored = s->body;
-        memset(&s->body, 0, sizeof s->body);
-        spyi_emit_variables(s, b->param_count, "a_result", false, indent);
-        spyi_text_free(&s->body);
-        s->body = ignored;
-    }
+    spyi_emit_arguments(s, indent, &arguments);
     spyi_emit_element_loads(s, indent);
-    spyi_text_add(&s->body, "%s", indent);
-    if (b->has_result) spyi_text_add(&s->body, "%s a_result = ", spyi_spell(b->nodes[b->param_count].type));
-    spyi_text_add(&s->body, "%s(%s);\n", function, spyi_text_str(&arguments));
+    spyi_emit_call(s, function, spyi_text_str(&arguments), indent);
     spyi_text_free(&arguments);
-    spyi_emit_element_stores(s, indent);
     if (!wide) return;
     spyi_text_add(&s->body, "    }\n");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || !spyi_leaf_in_memory(&b->leaves[i]) || !spyi_is_wide(s, i)) continue;
         spyi_text place = { NULL, 0, 0 };
-        spyi_element(s, i, "", "", &place);
+        spyi_element(s, i, "", "", true, &place);
         spyi_text_add(&s->body, "    %s = w_%s;\n", spyi_text_str(&place), s->names[i]);
         spyi_text_free(&place);
     }
@@ -510,8 +563,8 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
         out->block_by_address = out->block_size > limits->max_block_bytes;
         const char *shape = key->rank == 0 ? "one element" : key->width > 1 ? "wide" : spyi_needs_coordinates(&s) ? "strided" : "flat";
         spyi_text_add(&out->text, "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
-                      bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width,
-                      key->width == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
+                      bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width * key->unroll,
+                      key->width * key->unroll == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
                       key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
         if (out->block_size) spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
         // A global block is read field by field; an entry-point parameter would first be copied whole.

@@ -76,10 +76,10 @@ SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t hand
 // >>creation
 
 static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
-    static const float priorities[2] = { 1.0f, 1.0f };
+    static const float priority = 1.0f;
     const char *extensions[SPYI_VK_EXTENSION_COUNT];
     spyi_vk_feature_set set;
-    VkDeviceQueueCreateInfo queue;
+    VkDeviceQueueCreateInfo queues[2];
     VkDeviceCreateInfo info;
     VkResult result;
     const VkBool32 yes = VK_TRUE;
@@ -88,16 +88,18 @@ static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
     for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) {
         if (gpu->adapter.features[i]) memcpy((char *)&set + spyi_vk_feature_offset(i), &yes, sizeof yes);
     }
-    SPYI_VK_ZERO(queue);
-    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-    queue.queueFamilyIndex = gpu->adapter.queue_family;
-    queue.queueCount = gpu->adapter.queue_count > 1 ? 2 : 1; // the second is the downloads' lane
-    queue.pQueuePriorities = priorities;
+    memset(queues, 0, sizeof queues);
+    for (i = 0; i < 2; i++) {
+        queues[i].sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+        queues[i].queueFamilyIndex = i == 0 ? gpu->adapter.queue_family : gpu->adapter.lane_family;
+        queues[i].queueCount = 1;
+        queues[i].pQueuePriorities = &priority;
+    }
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.pNext = &set.core;
-    info.queueCreateInfoCount = 1;
-    info.pQueueCreateInfos = &queue;
+    info.queueCreateInfoCount = gpu->adapter.lane_family != gpu->adapter.queue_family ? 2 : 1;
+    info.pQueueCreateInfos = queues;
     info.ppEnabledExtensionNames = extensions;
     for (i = 0; i < SPYI_VK_EXTENSION_COUNT; i++) {
         if (gpu->adapter.extensions[i]) extensions[info.enabledExtensionCount++] = spyi_vk_extension_name(i);
@@ -111,6 +113,7 @@ static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
     }
     gpu->owned = true;
     gpu->queue_family = gpu->adapter.queue_family;
+    gpu->lane_family = gpu->adapter.lane_family;
     return SPY_OK;
 }
 
@@ -143,6 +146,8 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     gpu->device = (VkDevice)engine->device;
     gpu->queue = (VkQueue)engine->queue;
     gpu->queue_family = engine->queue_family;
+    gpu->lane_family = engine->queue_family;
+    gpu->lane_queue = gpu->queue;
     gpu->lock_queue = engine->lock_queue;
     gpu->unlock_queue = engine->unlock_queue;
     gpu->lock_user_data = engine->lock_user_data;
@@ -203,9 +208,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     spyi_vk_load_table(gpu);
     if (gpu->owned) {
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
-        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, gpu->adapter.queue_count > 1 ? 1 : 0, &gpu->lane_queue);
-    } else {
-        gpu->lane_queue = gpu->queue;
+        gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
     gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_CPU;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;

@@ -266,8 +266,11 @@ static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_a
     spyi_free(instance->ctx, items, capacity * sizeof *items);
 }
 
-// One family for everything: the one with compute that can do most, since order between queues costs semaphores.
+// One family for all work: the one with compute that can do most, since order between queues costs semaphores. Downloads
+// go through a copy engine where there is one, beside the work: with a second queue of a family with graphics instead, an
+// H200 slices time (375 us for a download of 4 bytes, which also waited for kernels that it did not need).
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
     uint32_t i, count = SPYI_VK_MAX_FAMILIES;
     bool found = false, graphics = false;
@@ -278,8 +281,11 @@ static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapt
         found = true;
         graphics = draws;
         adapter->queue_family = i;
-        adapter->queue_count = families[i].queueCount;
         adapter->timestamp_bits = families[i].timestampValidBits;
+    }
+    adapter->lane_family = adapter->queue_family;
+    for (i = 0; i < count && adapter->lane_family == adapter->queue_family; i++) {
+        if ((families[i].queueFlags & uses) == VK_QUEUE_TRANSFER_BIT) adapter->lane_family = i;
     }
     return found;
 }

@@ -153,7 +153,8 @@ typedef struct spyi_vk_adapter {
     uint64_t max_allocation;                 // bytes
     uint32_t max_push_descriptors;
     uint32_t subgroup_operations;            // VkSubgroupFeatureFlags in compute kernels
-    uint32_t queue_family, queue_count;
+    uint32_t queue_family;
+    uint32_t lane_family;                    // of the downloads' queue; queue_family: none of its own
     uint32_t timestamp_bits;
     bool features[SPYI_VK_FEATURE_COUNT];    // what it has; in spyi_vk_gpu: what is enabled
     bool extensions[SPYI_VK_EXTENSION_COUNT];
@@ -216,7 +217,7 @@ typedef struct spyi_vk_gpu {
     struct VolkDeviceTable vk;
     VkDevice device;
     VkQueue queue;
-    uint32_t queue_family;
+    uint32_t queue_family, lane_family;
     bool owned;                              // we made the device
     bool spins;                              // waits spin first: not where the CPU does the GPU's work
     bool lost;

@@ -45,11 +45,19 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     VkMemoryAllocateFlagsInfo allocate_flags;
     VkBufferDeviceAddressInfo address;
     VkResult result;
+    uint32_t families[2];
+    families[0] = gpu->queue_family;
+    families[1] = gpu->lane_family;
     SPYI_VK_ZERO(buffer_info);
     buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     buffer_info.size = size;
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    if (families[0] != families[1]) { // costs nothing for buffers
+        buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+        buffer_info.queueFamilyIndexCount = 2;
+        buffer_info.pQueueFamilyIndices = families;
+    }
     result = gpu->vk.vkCreateBuffer(gpu->device, &buffer_info, NULL, &buffer);
     if (result != VK_SUCCESS) return result;
     gpu->vk.vkGetBufferMemoryRequirements(gpu->device, buffer, &needs);

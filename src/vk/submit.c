@@ -210,14 +210,14 @@ static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) 
     return gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, semaphore);
 }
 
-static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, VkCommandPool *pool, VkCommandBuffer *commands) {
+static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkCommandPool *pool, VkCommandBuffer *commands) {
     VkCommandPoolCreateInfo pool_info;
     VkCommandBufferAllocateInfo info;
     VkResult result;
     SPYI_VK_ZERO(pool_info);
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool_info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
-    pool_info.queueFamilyIndex = gpu->queue_family;
+    pool_info.queueFamilyIndex = family;
     result = gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, pool);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(info);
@@ -233,10 +233,10 @@ SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *erro
     uint32_t i;
     if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
     for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, &gpu->batches[i].pool, &gpu->batches[i].commands);
+        result = spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
     }
     for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, &gpu->download[i].pool, &gpu->download[i].commands);
+        result = spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
     }
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "creating command buffers", error);
 }

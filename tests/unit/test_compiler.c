@@ -253,13 +253,21 @@ static void test_files(void **state) {
     assert_int_equal(status, SPY_OK);
     assert_string_equal(spyi_unit_name(unit), "my_shader_v2");
 
-    spyi_code code;
-    status = spyi_unit_compile(unit, "k", "import my_shader_v2;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
-                               "void main_k(uniform float *p) { p[0] = f(p[1]); }\n", "main_k", &code, &t.error);
-    if (status != SPY_OK) print_error("%s\n", spyi_text_str(&t.error));
-    assert_int_equal(status, SPY_OK);
-    spyi_code_free(&code);
+    // So many that the session is replaced: what was imported comes back with it, though the files are gone.
+    test_remove(folder, "near.slang");
+    test_remove(folder, "values.h");
+    for (int i = 0; i < 80; ++i) {
+        spyi_code code;
+        char source[256];
+        snprintf(source, sizeof source, "import my_shader_v2;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
+                 "void main_k(uniform float *p) { p[0] = f(p[1]) + %d; }\n", i);
+        status = spyi_unit_compile(unit, "k", source, "main_k", &code, &t.error);
+        if (status != SPY_OK) print_error("%d: %s\n", i, spyi_text_str(&t.error));
+        assert_int_equal(status, SPY_OK);
+        spyi_code_free(&code);
+    }
     spyi_unit_release(unit);
+    test_write(folder, "values.h", "#define VALUE 3\n");
 
     // An error in an imported file names that file.
     test_write(folder, "near.slang", "public float near_f(float x) {\n    return z;\n}\n");
@@ -307,6 +315,49 @@ static void test_link(void **state) {
     spyi_code_free(&code);
     spyi_unit_release(unit);
     test_close(&t);
+}
+
+// A module that imports the one it is linked to.
+static void test_link_back(void **state) {
+    (void)state;
+    test_library();
+    char folder[128], path[300];
+    test_folder(folder, sizeof folder);
+    test_write(folder, "user.slang", "extern static const int k;\npublic int f(int x) { return x + k; }\n");
+    test_write(folder, "more.slang", "import user;\nexport public static const int k = 654321;\n");
+    test_env t;
+    test_open(&t, SPYI_TARGET_SPIRV, NULL, NULL);
+    spyi_unit_desc desc;
+    memset(&desc, 0, sizeof desc);
+    spyi_unit *more = NULL, *unit = NULL;
+    snprintf(path, sizeof path, "%s/more.slang", folder);
+    desc.path = path;
+    assert_int_equal(spyi_unit_load(t.compiler, &desc, &more, &t.error), SPY_OK);
+    snprintf(path, sizeof path, "%s/user.slang", folder);
+    desc.link = &more;
+    desc.link_count = 1;
+    spy_status status = spyi_unit_load(t.compiler, &desc, &unit, &t.error);
+    if (status != SPY_OK) print_error("%s\n", spyi_text_str(&t.error));
+    assert_int_equal(status, SPY_OK);
+    for (int i = 0; i < 80; ++i) {
+        spyi_code code;
+        char source[256];
+        bool found = false;
+        snprintf(source, sizeof source, "import user;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
+                 "void k(uniform int *p) { p[0] = f(p[1]) * %d; }\n", i + 2);
+        status = spyi_unit_compile(unit, "k", source, "k", &code, &t.error);
+        if (status != SPY_OK) print_error("%d: %s\n", i, spyi_text_str(&t.error));
+        assert_int_equal(status, SPY_OK);
+        for (size_t w = 0; w < code.size / 4; ++w) found |= ((const uint32_t *)code.data)[w] == 654321;
+        assert_true(found);
+        spyi_code_free(&code);
+    }
+    spyi_unit_release(unit);
+    spyi_unit_release(more);
+    test_close(&t);
+    test_remove(folder, "user.slang");
+    test_remove(folder, "more.slang");
+    (void)remove(folder);
 }
 
 // >>types
@@ -426,20 +477,20 @@ static void test_layouts(void **state) {
         test_env t;
         spyi_text text = { NULL, 0, 0 };
         test_open(&t, target ? SPYI_TARGET_CUDA : SPYI_TARGET_SPIRV, NULL, NULL);
-        char type_names[512][32];
+        char type_names[512][64];
         size_t count = 0;
         for (size_t s = 0; s < sizeof scalars / sizeof scalars[0]; ++s) {
-            snprintf(type_names[count++], 32, "%s", scalars[s]);
+            snprintf(type_names[count++], 64, "%s", scalars[s]);
             for (int c = 1; c <= 4; ++c) {
-                snprintf(type_names[count++], 32, "vector<%s,%d>", scalars[s], c);
-                for (int r = 1; r <= 4; ++r) snprintf(type_names[count++], 32, "matrix<%s,%d,%d>", scalars[s], r, c);
+                snprintf(type_names[count++], 64, "vector<%s,%d>", scalars[s], c);
+                for (int r = 1; r <= 4; ++r) snprintf(type_names[count++], 64, "matrix<%s,%d,%d>", scalars[s], r, c);
             }
         }
         for (size_t i = 0; i < count; ++i)
             spyi_text_add(&text, "struct T%zu { uint8_t before; %s m; };\nstruct A%zu { %s m[2]; };\n", i, type_names[i], i, type_names[i]);
         spyi_unit *u = test_load(&t, spyi_text_str(&text));
         for (size_t i = 0; i < count; ++i) {
-            char name[16];
+            char name[32];
             snprintf(name, sizeof name, "T%zu", i);
             const spyi_type *type = spyi_type_parse(t.types, type_names[i]), *outer = spyi_unit_find_type(u, name);
             assert_non_null(type);
@@ -992,7 +1043,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finding),   cmocka_unit_test(test_bad_modules), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_link),      cmocka_unit_test(test_find_types),  cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_link),      cmocka_unit_test(test_link_back),   cmocka_unit_test(test_find_types),  cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_functions), cmocka_unit_test(test_resolve),     cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_code),      cmocka_unit_test(test_cuda_source), cmocka_unit_test(test_many_kernels),
         cmocka_unit_test(test_threads),

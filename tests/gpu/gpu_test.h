@@ -1,0 +1,146 @@
+// What the tests of this folder share: the device under test, short checks, and modules from text.
+//
+// SPY_TEST_ADAPTER: part of the adapter's name, as spy_device_desc.adapter_name; default: the library's own choice.
+#ifndef GPU_TEST_H
+#define GPU_TEST_H
+
+#include "spy_test.h"
+
+#include <stdio.h>
+#include <time.h>
+
+// >>checks
+
+// The device whose errors gpu_ok() prints.
+extern spy_device *gpu_device;
+
+static inline void gpu_ok(spy_status status, const char *what, const char *file, int line) {
+    if (status == SPY_OK) return;
+    spy_error e = spy_take_error(gpu_device);
+    print_error("%s\n    gave %s: %s\n", what, spy_status_text(status), e.code != SPY_OK ? e.message : spy_take_error(NULL).message);
+    _fail(file, line);
+}
+
+// A call that must succeed.
+#define OK(expression) gpu_ok((expression), #expression, __FILE__, __LINE__)
+
+static inline void *gpu_made(void *object, const char *what, const char *file, int line) {
+    if (!object) {
+        spy_error e = spy_take_error(gpu_device);
+        print_error("%s\n    gave NULL: %s\n", what, e.code != SPY_OK ? e.message : spy_take_error(NULL).message);
+        _fail(file, line);
+    }
+    return object;
+}
+
+// An object that must be made.
+#define MADE(type, expression) ((type *)gpu_made((expression), #expression, __FILE__, __LINE__))
+
+// The device's pending error has this code and its text holds all of the given words; it is taken away.
+static inline void gpu_error_is(spy_device *device, spy_status code, const char *const *words, const char *file, int line) {
+    spy_error e = spy_take_error(device);
+    bool good = e.code == code;
+    for (; *words; words++) {
+        if (e.message && strstr(e.message, *words)) continue;
+        print_error("the message lacks '%s'\n", *words);
+        good = false;
+    }
+    if (good) return;
+    print_error("expected '%s', got %d '%s'\n    text: %s\n", spy_status_text(code), (int)e.code, spy_status_text(e.code),
+                e.message ? e.message : "(null)");
+    _fail(file, line);
+}
+
+#define ERROR_ON(device, code, ...)                                                                           \
+    do {                                                                                                      \
+        const char *const gpu_words[] = { __VA_ARGS__, NULL };                                                \
+        gpu_error_is((device), (code), gpu_words, __FILE__, __LINE__);                                        \
+    } while (0)
+
+// `expression` gives `code`, and the device's error says so in these words.
+#define FAILS(code, expression, ...)                                                                          \
+    do {                                                                                                      \
+        spy_status gpu_status = (expression);                                                                 \
+        if (gpu_status != (code)) {                                                                           \
+            print_error("%s\n    gave '%s', expected '%s'\n    text: %s\n", #expression, spy_status_text(gpu_status),   \
+                        spy_status_text(code), spy_take_error(gpu_device).message);                           \
+            _fail(__FILE__, __LINE__);                                                                        \
+        }                                                                                                     \
+        ERROR_ON(gpu_device, code, __VA_ARGS__);                                                              \
+    } while (0)
+
+// >>devices and modules
+
+static inline void gpu_log(spy_log_level level, const char *message, void *user) {
+    (void)user;
+    if (getenv("SPY_TEST_LOG")) spy_log_stderr(level, message, NULL);
+}
+
+static inline spy_device_desc gpu_desc(void) {
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.backend = spy_vk_backend();
+    d.adapter_name = getenv("SPY_TEST_ADAPTER");
+    d.log.func = gpu_log;
+    d.enable_validation = getenv("SPY_TEST_VALIDATION") != NULL;
+    return d;
+}
+
+// The device of the program, or NULL when there is none: then tests skip().
+static inline spy_device *gpu_open(const spy_device_desc *desc) {
+    static bool told;
+    spy_device *device = spy_create_device(desc);
+    if (!device) {
+        print_message("no device: %s\n", spy_take_error(NULL).message);
+    } else if (!told) {
+        spy_device_info info = spy_get_device_info(device);
+        print_message("device: %s, %s, %s\n", info.name, info.driver, info.backend);
+        told = true;
+    }
+    return device;
+}
+
+static inline spy_module *gpu_module(spy_device *device, const char *name, const char *source) {
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.name = name;
+    d.source = source;
+    return spy_load_module(device, &d);
+}
+
+// A file beside this test's source.
+static inline const char *gpu_path(const char *source_file, const char *name, char *path, size_t capacity) {
+    const char *slash = strrchr(source_file, '/');
+    snprintf(path, capacity, "%.*s%s", slash ? (int)(slash - source_file + 1) : 0, source_file, name);
+    return path;
+}
+
+static inline spy_shape gpu_rank0(void) {
+    spy_shape s;
+    memset(&s, 0, sizeof s);
+    return s;
+}
+
+static inline spy_tensor *gpu_tensor(spy_device *device, spy_dtype dtype, const char *type, spy_module *module, spy_shape shape,
+                                     const void *data) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = shape;
+    d.dtype = dtype;
+    d.type = type;
+    d.module = module;
+    d.data = data;
+    return spy_create_tensor(device, &d);
+}
+
+// Resident memory of this process in bytes; 0 where that is not known.
+static inline size_t gpu_resident_bytes(void) {
+    size_t pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f) return 0;
+    if (fscanf(f, "%zu %zu", &pages, &resident) != 2) resident = 0;
+    fclose(f);
+    return resident * 4096;
+}
+
+#endif
