@@ -2995,9 +2995,10 @@ SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
 
-// libslang's binary interface as C sees it: COM objects as structs with a table of functions, descs, flat functions.
-// slang.h cannot be included (it is C++). Slots that nobody calls are there by name, so that tools/check_abi can compare
-// every slot, offset and size with the real slang.h. Source: slang.h of 2026.12; 2026.14.1 has the same interface.
+// libslang's binary interface as C sees it: COM objects as structs with a table of functions, descs, flat
+// functions. slang.h cannot be included (it is C++). Slots that nobody calls are there by name, so that
+// tools/check_abi can compare every slot, offset and size with the real slang.h. Source: slang.h of 2026.12;
+// 2026.14.1 has the same interface.
 
 typedef int32_t spyi_sl_result; // < 0: failure
 typedef int64_t spyi_sl_int;
@@ -3013,14 +3014,20 @@ typedef struct spyi_sl_uuid {
 } spyi_sl_uuid;
 
 // Initializers of a spyi_sl_uuid.
+// clang-format off
 #define SPYI_SL_UUID_UNKNOWN { 0x00000000, 0x0000, 0x0000, { 0xc0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x46 } }
 #define SPYI_SL_UUID_CASTABLE { 0x87ede0e1, 0x4852, 0x44b0, { 0x8b, 0xf2, 0xcb, 0x31, 0x87, 0x4d, 0xe2, 0x39 } }
 #define SPYI_SL_UUID_FILES { 0x003a09fc, 0x3a4d, 0x4ba0, { 0xad, 0x60, 0x1f, 0xd8, 0x63, 0xa9, 0x15, 0xab } }
+// clang-format on
 
 // >>numbers of slang.h's enums
 
 enum { SPYI_SL_TARGET_SPIRV = 6, SPYI_SL_TARGET_CUDA_SOURCE = 17 };
-enum { SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10, SPYI_SL_MATRIX_ROW_MAJOR = 1, SPYI_SL_LINE_DIRECTIVES_NONE = 1 };
+enum {
+    SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10,
+    SPYI_SL_MATRIX_ROW_MAJOR = 1,
+    SPYI_SL_LINE_DIRECTIVES_NONE = 1
+};
 enum {
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
@@ -3055,7 +3062,12 @@ enum {
     SPYI_SL_SCALAR_INT16 = 12,
     SPYI_SL_SCALAR_UINT16 = 13
 };
-enum { SPYI_SL_DECL_STRUCT = 1, SPYI_SL_DECL_FUNCTION = 2, SPYI_SL_DECL_GENERIC = 4, SPYI_SL_DECL_NAMESPACE = 6 };
+enum {
+    SPYI_SL_DECL_STRUCT = 1,
+    SPYI_SL_DECL_FUNCTION = 2,
+    SPYI_SL_DECL_GENERIC = 4,
+    SPYI_SL_DECL_NAMESPACE = 6
+};
 enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
@@ -3080,11 +3092,11 @@ typedef struct spyi_sl_modifier spyi_sl_modifier;
 
 typedef void (*spyi_sl_slot)(void); // a slot that we never call
 
-#define SPYI_SL_OBJECT(name)                                                                                  \
-    typedef struct name name;                                                                                 \
-    typedef struct name##_table name##_table;                                                                 \
-    struct name {                                                                                             \
-        const name##_table *v;                                                                                \
+#define SPYI_SL_OBJECT(name)                                                                                 \
+    typedef struct name name;                                                                                \
+    typedef struct name##_table name##_table;                                                                \
+    struct name {                                                                                            \
+        const name##_table *v;                                                                               \
     }
 SPYI_SL_OBJECT(spyi_sl_blob);
 SPYI_SL_OBJECT(spyi_sl_files);
@@ -3095,9 +3107,9 @@ SPYI_SL_OBJECT(spyi_sl_entry_point);
 SPYI_SL_OBJECT(spyi_sl_module);
 #undef SPYI_SL_OBJECT
 
-#define SPYI_SL_UNKNOWN(self)                                                                                 \
-    spyi_sl_result (*queryInterface)(self *, const spyi_sl_uuid *, void **);                                  \
-    uint32_t (*addRef)(self *);                                                                               \
+#define SPYI_SL_UNKNOWN(self)                                                                                \
+    spyi_sl_result (*queryInterface)(self *, const spyi_sl_uuid *, void **);                                 \
+    uint32_t (*addRef)(self *);                                                                              \
     uint32_t (*release)(self *);
 
 struct spyi_sl_blob_table {
@@ -3162,12 +3174,12 @@ struct spyi_sl_global_table {
     uint32_t (*findProfile)(spyi_sl_global *, const char *);
     spyi_sl_slot setDownstreamCompilerPath, setDownstreamCompilerPrelude, getDownstreamCompilerPrelude;
     const char *(*getBuildTagString)(spyi_sl_global *);
-    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude, getLanguagePrelude,
-        createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader, checkCompileTargetSupport,
-        checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
-        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
-        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule, loadBuiltinModule,
-        saveBuiltinModule;
+    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
+        getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
+        checkCompileTargetSupport, checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule,
+        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
+        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
+        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {
@@ -3176,34 +3188,35 @@ struct spyi_sl_session_table {
     spyi_sl_result (*createCompositeComponentType)(spyi_sl_session *, spyi_sl_component *const *, spyi_sl_int,
                                                    spyi_sl_component **, spyi_sl_blob **diagnostics);
     spyi_sl_slot specializeType;
-    spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target, uint32_t rules,
-                                          spyi_sl_blob **diagnostics);
-    spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName, getTypeConformanceWitnessMangledName,
-        getTypeConformanceWitnessSequentialID, createCompileRequest, createTypeConformanceComponentType;
+    spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target,
+                                          uint32_t rules, spyi_sl_blob **diagnostics);
+    spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
+        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest,
+        createTypeConformanceComponentType;
     // Modules are borrowed from their session: never released.
-    spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path, spyi_sl_blob *,
-                                            spyi_sl_blob **diagnostics);
+    spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
+                                            spyi_sl_blob *, spyi_sl_blob **diagnostics);
     spyi_sl_int (*getLoadedModuleCount)(spyi_sl_session *);
     spyi_sl_module *(*getLoadedModule)(spyi_sl_session *, spyi_sl_int);
     spyi_sl_slot isBinaryModuleUpToDate;
-    spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path, const char *text,
-                                                  spyi_sl_blob **diagnostics);
+    spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
+                                                  const char *text, spyi_sl_blob **diagnostics);
     spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob, getDeclSourceLocation;
 };
 
-#define SPYI_SL_COMPONENT(self)                                                                               \
-    SPYI_SL_UNKNOWN(self)                                                                                     \
-    spyi_sl_slot getSession;                                                                                  \
-    spyi_sl_layout *(*getLayout)(self *, spyi_sl_int target, spyi_sl_blob **diagnostics);                     \
-    spyi_sl_slot getSpecializationParamCount;                                                                 \
-    spyi_sl_result (*getEntryPointCode)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **, \
-                                        spyi_sl_blob **diagnostics);                                          \
-    spyi_sl_slot getResultAsFileSystem;                                                                       \
-    void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);          \
-    spyi_sl_slot specialize;                                                                                  \
-    spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob **diagnostics);                         \
-    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode, getTargetMetadata, \
-        getEntryPointMetadata;
+#define SPYI_SL_COMPONENT(self)                                                                              \
+    SPYI_SL_UNKNOWN(self)                                                                                    \
+    spyi_sl_slot getSession;                                                                                 \
+    spyi_sl_layout *(*getLayout)(self *, spyi_sl_int target, spyi_sl_blob * *diagnostics);                   \
+    spyi_sl_slot getSpecializationParamCount;                                                                \
+    spyi_sl_result (*getEntryPointCode)(self *, spyi_sl_int entry_point, spyi_sl_int target,                 \
+                                        spyi_sl_blob **, spyi_sl_blob * *diagnostics);                       \
+    spyi_sl_slot getResultAsFileSystem;                                                                      \
+    void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);         \
+    spyi_sl_slot specialize;                                                                                 \
+    spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob * *diagnostics);                       \
+    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode,                \
+        getTargetMetadata, getEntryPointMetadata;
 
 struct spyi_sl_component_table {
     SPYI_SL_COMPONENT(spyi_sl_component)
@@ -3222,8 +3235,8 @@ struct spyi_sl_module_table {
     const char *(*getName)(spyi_sl_module *);
     const char *(*getFilePath)(spyi_sl_module *);
     spyi_sl_slot getUniqueIdentity;
-    spyi_sl_result (*findAndCheckEntryPoint)(spyi_sl_module *, const char *name, uint32_t stage, spyi_sl_entry_point **,
-                                             spyi_sl_blob **diagnostics);
+    spyi_sl_result (*findAndCheckEntryPoint)(spyi_sl_module *, const char *name, uint32_t stage,
+                                             spyi_sl_entry_point **, spyi_sl_blob **diagnostics);
     spyi_sl_slot getDependencyFileCount, getDependencyFilePath;
     spyi_sl_decl *(*getModuleReflection)(spyi_sl_module *);
     spyi_sl_slot disassemble;
@@ -3234,48 +3247,48 @@ struct spyi_sl_module_table {
 
 // >>flat functions: X(result, name, arguments)
 
-#define SPYI_SL_FUNCTIONS(X)                                                                                  \
-    X(const char *, spGetBuildTagString, (void))                                                              \
-    X(spyi_sl_result, slang_createGlobalSession2, (const spyi_sl_global_desc *, spyi_sl_global **))           \
-    X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                               \
-    X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                          \
-    X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                  \
-    X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                       \
-    X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                          \
-    X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                  \
-    X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                               \
-    X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                   \
-    X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                    \
-    X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                         \
-    X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                        \
-    X(const char *, spReflectionFunction_GetName, (spyi_sl_function *))                                       \
-    X(spyi_sl_modifier *, spReflectionFunction_FindModifier, (spyi_sl_function *, uint32_t))                  \
-    X(unsigned, spReflectionFunction_GetParameterCount, (spyi_sl_function *))                                 \
-    X(spyi_sl_variable *, spReflectionFunction_GetParameter, (spyi_sl_function *, unsigned))                  \
-    X(spyi_sl_type *, spReflectionFunction_GetResultType, (spyi_sl_function *))                               \
-    X(spyi_sl_generic *, spReflectionFunction_GetGenericContainer, (spyi_sl_function *))                      \
-    X(spyi_sl_function *, spReflectionFunction_specializeWithArgTypes,                                        \
-      (spyi_sl_function *, spyi_sl_int, spyi_sl_type *const *))                                               \
-    X(bool, spReflectionFunction_isOverloaded, (spyi_sl_function *))                                          \
-    X(unsigned, spReflectionFunction_getOverloadCount, (spyi_sl_function *))                                  \
-    X(spyi_sl_function *, spReflectionFunction_getOverload, (spyi_sl_function *, unsigned))                   \
-    X(const char *, spReflectionVariable_GetName, (spyi_sl_variable *))                                       \
-    X(spyi_sl_type *, spReflectionVariable_GetType, (spyi_sl_variable *))                                     \
-    X(spyi_sl_modifier *, spReflectionVariable_FindModifier, (spyi_sl_variable *, uint32_t))                  \
-    X(bool, spReflectionVariable_HasDefaultValue, (spyi_sl_variable *))                                       \
-    X(unsigned, spReflectionType_GetKind, (spyi_sl_type *))                                                   \
-    X(unsigned, spReflectionType_GetFieldCount, (spyi_sl_type *))                                             \
-    X(spyi_sl_variable *, spReflectionType_GetFieldByIndex, (spyi_sl_type *, unsigned))                       \
-    X(size_t, spReflectionType_GetElementCount, (spyi_sl_type *))                                             \
-    X(spyi_sl_type *, spReflectionType_GetElementType, (spyi_sl_type *))                                      \
-    X(unsigned, spReflectionType_GetRowCount, (spyi_sl_type *))                                               \
-    X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                            \
-    X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                             \
-    X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                        \
-    X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                     \
-    X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))               \
-    X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                                \
-    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))   \
+#define SPYI_SL_FUNCTIONS(X)                                                                                 \
+    X(const char *, spGetBuildTagString, (void))                                                             \
+    X(spyi_sl_result, slang_createGlobalSession2, (const spyi_sl_global_desc *, spyi_sl_global **))          \
+    X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                              \
+    X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                         \
+    X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                 \
+    X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                      \
+    X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                         \
+    X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
+    X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
+    X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
+    X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
+    X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \
+    X(const char *, spReflectionFunction_GetName, (spyi_sl_function *))                                      \
+    X(spyi_sl_modifier *, spReflectionFunction_FindModifier, (spyi_sl_function *, uint32_t))                 \
+    X(unsigned, spReflectionFunction_GetParameterCount, (spyi_sl_function *))                                \
+    X(spyi_sl_variable *, spReflectionFunction_GetParameter, (spyi_sl_function *, unsigned))                 \
+    X(spyi_sl_type *, spReflectionFunction_GetResultType, (spyi_sl_function *))                              \
+    X(spyi_sl_generic *, spReflectionFunction_GetGenericContainer, (spyi_sl_function *))                     \
+    X(spyi_sl_function *, spReflectionFunction_specializeWithArgTypes,                                       \
+      (spyi_sl_function *, spyi_sl_int, spyi_sl_type *const *))                                              \
+    X(bool, spReflectionFunction_isOverloaded, (spyi_sl_function *))                                         \
+    X(unsigned, spReflectionFunction_getOverloadCount, (spyi_sl_function *))                                 \
+    X(spyi_sl_function *, spReflectionFunction_getOverload, (spyi_sl_function *, unsigned))                  \
+    X(const char *, spReflectionVariable_GetName, (spyi_sl_variable *))                                      \
+    X(spyi_sl_type *, spReflectionVariable_GetType, (spyi_sl_variable *))                                    \
+    X(spyi_sl_modifier *, spReflectionVariable_FindModifier, (spyi_sl_variable *, uint32_t))                 \
+    X(bool, spReflectionVariable_HasDefaultValue, (spyi_sl_variable *))                                      \
+    X(unsigned, spReflectionType_GetKind, (spyi_sl_type *))                                                  \
+    X(unsigned, spReflectionType_GetFieldCount, (spyi_sl_type *))                                            \
+    X(spyi_sl_variable *, spReflectionType_GetFieldByIndex, (spyi_sl_type *, unsigned))                      \
+    X(size_t, spReflectionType_GetElementCount, (spyi_sl_type *))                                            \
+    X(spyi_sl_type *, spReflectionType_GetElementType, (spyi_sl_type *))                                     \
+    X(unsigned, spReflectionType_GetRowCount, (spyi_sl_type *))                                              \
+    X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                           \
+    X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                            \
+    X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                       \
+    X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
+    X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
+    X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
@@ -3287,9 +3300,9 @@ struct spyi_sl_module_table {
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;   // stays open until the process ends: its statics own memory
-    char *path;     // as it was opened
-    char *version;  // "2026.14.1"
+    void *handle;  // stays open until the process ends: its statics own memory
+    char *path;    // as it was opened
+    char *version; // "2026.14.1"
     spyi_sl_global *global;
     uint32_t users; // compilers that hold the global session
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
@@ -3303,7 +3316,8 @@ SPYI_FN void spyi_sl_release(void); // the last user's release closes the global
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
-// The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are left out.
+// The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
+// left out.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out);
 
 // >>session.c
@@ -3316,14 +3330,14 @@ typedef struct spyi_sl_known { // our type of a Slang type
 // A session with a unit's modules. Pointers into it die with it.
 typedef struct spyi_sl_live {
     spyi_sl_session *session;
-    spyi_sl_module *module;      // the unit's
-    spyi_sl_layout *layout;      // of the module: where names are looked up
-    spyi_sl_component **links;   // modules of the linked units, borrowed
+    spyi_sl_module *module;    // the unit's
+    spyi_sl_layout *layout;    // of the module: where names are looked up
+    spyi_sl_component **links; // modules of the linked units, borrowed
     uint32_t link_count;
-    size_t kept_kib;             // estimate of what queries and kernels have left in it
-    spyi_sl_type **by_id;        // Slang's types by spyi_type.id; NULL: not asked yet
+    size_t kept_kib;      // estimate of what queries and kernels have left in it
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
     uint32_t by_id_count;
-    spyi_sl_known *known;        // open addressing
+    spyi_sl_known *known; // open addressing
     uint32_t known_count, known_capacity;
 } spyi_sl_live;
 
@@ -3366,7 +3380,7 @@ struct spyi_unit {
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;
-    spyi_sl_live *live;     // never NULL after a successful load
+    spyi_sl_live *live; // never NULL after a successful load
 };
 
 // The unit's session, replaced by a fresh one when it has grown. `kib`: what the coming query will leave in it.
@@ -3377,22 +3391,26 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name); // NULL: there is none
-SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live, const spyi_type *type); // NULL: unknown there
+SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
+                                         const char *name); // NULL: there is none
+SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
+                                      const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
 // The function or set of overloads of that name; NULL: there is none that can be called by name alone.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// Whether what stands before the last "::" or "." is a type.
+SPYI_FN bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
-SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
-                                  bool specialised, spyi_signature *out);
+SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                                  const char *name, bool specialised, spyi_signature *out);
 
 // >>compiler/type.c -----------------------------------------------------------------------------------------
 
-// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without the
-// compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
+// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
+// the compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
 
 enum { SPYI_TYPE_BUCKETS = 256 };
 
@@ -3424,9 +3442,11 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
     return spyi_scalar_size(scalar);
 }
 
-// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is stored as
-// two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which tests/gpu/test_compiler.c asks again.
-static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size, size_t *align) {
+// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
+// stored as two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which
+// tests/unit/test_compiler.c asks again.
+static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
+                                    size_t *align) {
     size_t one = spyi_type_device_scalar(types, scalar);
     *size = one * columns;
     *align = one;
@@ -3443,13 +3463,15 @@ static bool spyi_type_same_text(const char *a, const char *b) {
 }
 
 static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
-    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name)) return false;
+    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
+        return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
     if (a->kind != SPYI_TYPE_STRUCT) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
         const spyi_field *x = &a->fields[i], *y = &b->fields[i];
-        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0) return false;
+        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0)
+            return false;
     }
     return true;
 }
@@ -3581,10 +3603,11 @@ const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t 
 const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_ARRAY);
     spyi_text text = { NULL, 0, 0 };
-    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element), host_stride = spyi_type_host_stride(element);
-    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0
-        && (host_stride == 0 || (uint64_t)count <= most / host_stride)
-        && (device_stride == 0 || (uint64_t)count <= most / device_stride);
+    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element),
+           host_stride = spyi_type_host_stride(element);
+    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0 &&
+                 (host_stride == 0 || (uint64_t)count <= most / host_stride) &&
+                 (device_stride == 0 || (uint64_t)count <= most / device_stride);
     if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
     else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
     if (!plain) { // unsized, empty, too large, or of something without a layout
@@ -3610,8 +3633,8 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     return spyi_type_intern(types, &t);
 }
 
-const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields, uint32_t count,
-                                  size_t device_size, size_t device_align) {
+const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count, size_t device_size, size_t device_align) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
@@ -3672,11 +3695,12 @@ static const struct {
     const char *name;
     spy_dtype scalar;
 } spyi_type_scalar_names[] = {
-    { "bool", SPY_BOOL },        { "int8_t", SPY_INT8 },      { "uint8_t", SPY_UINT8 },     { "int16_t", SPY_INT16 },
-    { "uint16_t", SPY_UINT16 },  { "int32_t", SPY_INT32 },    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },
-    { "uint64_t", SPY_UINT64 },  { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
-    { "int", SPY_INT32 },        { "uint", SPY_UINT32 },      { "half", SPY_FLOAT16 },      { "float", SPY_FLOAT32 },
-    { "double", SPY_FLOAT64 },
+    { "bool", SPY_BOOL },         { "int8_t", SPY_INT8 },       { "uint8_t", SPY_UINT8 },
+    { "int16_t", SPY_INT16 },     { "uint16_t", SPY_UINT16 },   { "int32_t", SPY_INT32 },
+    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },     { "uint64_t", SPY_UINT64 },
+    { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
+    { "int", SPY_INT32 },         { "uint", SPY_UINT32 },       { "half", SPY_FLOAT16 },
+    { "float", SPY_FLOAT32 },     { "double", SPY_FLOAT64 },
 };
 
 static void spyi_type_skip(const char **at) {
@@ -3737,19 +3761,21 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
     if (depth > 16) return NULL;
     spyi_type_skip(at);
     if (spyi_type_word(at, "vector")) {
-        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns)
-            || !spyi_type_token(at, '>') || !spyi_type_small(columns))
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
+            !spyi_type_number(at, &columns) || !spyi_type_token(at, '>') || !spyi_type_small(columns))
             return NULL;
         type = spyi_type_vector(types, scalar, (uint32_t)columns);
     } else if (spyi_type_word(at, "matrix")) {
-        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &rows)
-            || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')
-            || !spyi_type_small(rows) || !spyi_type_small(columns))
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
+            !spyi_type_number(at, &rows) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
+            !spyi_type_token(at, '>') || !spyi_type_small(rows) || !spyi_type_small(columns))
             return NULL;
         type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
     } else if (spyi_type_word(at, "Array")) {
         const spyi_type *element = spyi_type_parse_at(types, at, depth + 1);
-        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')) return NULL;
+        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
+            !spyi_type_token(at, '>'))
+            return NULL;
         type = spyi_type_array(types, element, columns);
     } else if (spyi_type_parse_scalar(at, &scalar)) {
         type = spyi_type_scalar(types, scalar);
@@ -3764,7 +3790,8 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
                 type = spyi_type_vector(types, scalar, (uint32_t)columns);
             }
         }
-        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z')) return NULL; // "float3_of_mine"
+        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
+            return NULL; // "float3_of_mine"
     } else if (strncmp(*at, "void", 4) == 0) {
         *at += 4;
         spyi_type_skip(at);
@@ -3797,13 +3824,16 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     if (count == 0) return;
     if (type->same_layout) {
         // The device's last element may end before C's padding: nothing is written behind it.
-        memcpy(to, from, (count - 1) * host + (type->host_size < type->device_size ? type->host_size : type->device_size));
+        memcpy(to, from,
+               (count - 1) * host +
+                   (type->host_size < type->device_size ? type->host_size : type->device_size));
         return;
     }
     for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
         switch (type->kind) {
         case SPYI_TYPE_SCALAR:
-            if (type->scalar == SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+            if (type->scalar ==
+                SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
                 uint32_t wide = 0;
                 uint8_t narrow = 0;
                 if (to_device) {
@@ -3890,7 +3920,11 @@ double spyi_half_to_float(uint16_t half) {
 
 // >>one scalar: read into the widest type of its kind, check, write
 
-typedef enum spyi_scalar_kind { SPYI_SCALAR_SIGNED, SPYI_SCALAR_UNSIGNED, SPYI_SCALAR_FLOAT } spyi_scalar_kind;
+typedef enum spyi_scalar_kind {
+    SPYI_SCALAR_SIGNED,
+    SPYI_SCALAR_UNSIGNED,
+    SPYI_SCALAR_FLOAT
+} spyi_scalar_kind;
 
 typedef struct spyi_any_scalar {
     spyi_scalar_kind kind;
@@ -3901,13 +3935,13 @@ typedef struct spyi_any_scalar {
 
 static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
     spyi_any_scalar s = { SPYI_SCALAR_SIGNED, 0, 0, 0 };
-#define SPYI_READ(ctype, scalar_kind, member, wide)                                                           \
-    {                                                                                                         \
-        ctype v;                                                                                              \
-        memcpy(&v, from, sizeof v);                                                                           \
-        s.kind = scalar_kind;                                                                                 \
-        s.member = (wide)v;                                                                                   \
-    }                                                                                                         \
+#define SPYI_READ(ctype, scalar_kind, member, wide)                                                          \
+    {                                                                                                        \
+        ctype v;                                                                                             \
+        memcpy(&v, from, sizeof v);                                                                          \
+        s.kind = scalar_kind;                                                                                \
+        s.member = (wide)v;                                                                                  \
+    }                                                                                                        \
     break
     switch (type) {
     case SPY_BOOL:
@@ -3950,7 +3984,8 @@ static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
 static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     int64_t low;
     uint64_t high;
-    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 || type == SPY_DTYPE_DEFAULT)
+    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 ||
+        type == SPY_DTYPE_DEFAULT)
         return true;
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
@@ -3964,14 +3999,20 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
     // Two's complement makes one 64-bit pattern of all three kinds.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
     if (type == SPY_FLOAT16) {
-        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
+                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
+                                                   : (double)s->u;
         uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
         memcpy(to, &half, sizeof half);
     } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
-        float v = s->kind == SPYI_SCALAR_FLOAT ? (float)s->f : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i : (float)s->u;
+        float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
+                  : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i
+                                                  : (float)s->u;
         memcpy(to, &v, sizeof v);
     } else if (type == SPY_FLOAT64) {
-        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
+                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
+                                                   : (double)s->u;
         memcpy(to, &v, sizeof v);
     } else if (type == SPY_BOOL) {
         uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
@@ -4024,8 +4065,8 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
 
 // The compiler's diagnostics, made readable. With option 143 libslang writes one line each, tab-separated:
-// code, severity, file, line, column, end line, end column, message; a primary line is followed by its spans and notes.
-// Anything else (internal errors come as plain text) is passed on as it is.
+// code, severity, file, line, column, end line, end column, message; a primary line is followed by its spans
+// and notes. Anything else (internal errors come as plain text) is passed on as it is.
 
 void spyi_sl_blob_free(spyi_sl_blob **blob) {
     if (*blob) (*blob)->v->release(*blob);
@@ -4047,7 +4088,8 @@ static bool spyi_diagnostic_is(const spyi_diagnostic_field *f, const char *word)
 static bool spyi_diagnostic_split(const char *line, size_t size, spyi_diagnostic_field *fields) {
     const char *end = line + size;
     for (int i = 0; i < SPYI_DIAGNOSTIC_FIELDS; ++i) {
-        const char *tab = i + 1 < SPYI_DIAGNOSTIC_FIELDS ? (const char *)memchr(line, '\t', (size_t)(end - line)) : end;
+        const char *tab =
+            i + 1 < SPYI_DIAGNOSTIC_FIELDS ? (const char *)memchr(line, '\t', (size_t)(end - line)) : end;
         if (!tab) return false;
         fields[i].text = line;
         fields[i].size = (size_t)(tab - line);
@@ -4064,7 +4106,8 @@ static bool spyi_diagnostic_same_place(const spyi_diagnostic_field *a, const spy
 
 static void spyi_diagnostic_place(const spyi_diagnostic_field *f, const char *hidden, spyi_text *out) {
     if (f[2].size == 0 || (hidden && spyi_diagnostic_is(&f[2], hidden))) return;
-    spyi_text_add(out, "%.*s:%.*s:%.*s: ", (int)f[2].size, f[2].text, (int)f[3].size, f[3].text, (int)f[4].size, f[4].text);
+    spyi_text_add(out, "%.*s:%.*s:%.*s: ", (int)f[2].size, f[2].text, (int)f[3].size, f[3].text,
+                  (int)f[4].size, f[4].text);
 }
 
 // Lines that only say that an earlier error ended the work.
@@ -4083,21 +4126,24 @@ typedef struct spyi_diagnostic_state {
     spyi_text *out;
 } spyi_diagnostic_state;
 
-// Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected identifier".
+// Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected
+// identifier".
 static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
     const spyi_diagnostic_field *f = state->primary;
     spyi_diagnostic_field text = f[7], more = state->detail;
     if (!state->open) return;
     state->open = false;
-    if (more.size >= text.size && memcmp(more.text, text.text, text.size) == 0) { // "undefined identifier 'y'" says it all
+    if (more.size >= text.size &&
+        memcmp(more.text, text.text, text.size) == 0) { // "undefined identifier 'y'" says it all
         text = more;
         more.size = 0;
     }
     if (more.size && more.text[more.size - 1] == '.') more.size--;
     if (!more.size && text.size && text.text[text.size - 1] == '.') text.size--;
     spyi_diagnostic_place(f, state->hidden, state->out);
-    spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size, text.text,
-                  more.size ? ": " : "", (int)more.size, more.size ? more.text : "", (int)f[0].size, f[0].text);
+    spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size,
+                  text.text, more.size ? ": " : "", (int)more.size, more.size ? more.text : "",
+                  (int)f[0].size, f[0].text);
 }
 
 void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out) {
@@ -4118,7 +4164,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
         left -= newline ? size + 1 : size;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
         if (size == 0) continue;
-        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // says the line before again
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0)
+            continue; // says the line before again
         if (!spyi_diagnostic_split(line, size, f)) {
             spyi_diagnostic_close(&state);
             spyi_text_add_n(out, line, size);
@@ -4151,14 +4198,18 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
 
 // >>compiler/library.c --------------------------------------------------------------------------------------
 
-// Finding and opening libslang, and the process's one global session. Order of the search: design.md, "Finding the compiler".
+// Finding and opening libslang, and the process's one global session. Order of the search: design.md,
+// "Finding the compiler".
 
 #if defined(_WIN32)
-#define SPYI_SL_FILE_NAMES { "slang-compiler.dll", "slang.dll" }
+#define SPYI_SL_FILE_NAMES                                                                                   \
+    { "slang-compiler.dll", "slang.dll" }
 #elif defined(__APPLE__)
-#define SPYI_SL_FILE_NAMES { "libslang-compiler.dylib", "libslang-compiler.0.2026.14.1.dylib", "libslang.dylib" }
+#define SPYI_SL_FILE_NAMES                                                                                   \
+    { "libslang-compiler.dylib", "libslang-compiler.0.2026.14.1.dylib", "libslang.dylib" }
 #else
-#define SPYI_SL_FILE_NAMES { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
+#define SPYI_SL_FILE_NAMES                                                                                   \
+    { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
 // With the thread's last error, the only mutable global of the library: under the global lock.
@@ -4175,16 +4226,19 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     memset(&found, 0, sizeof found);
     const char *missing = NULL;
     void *symbol = NULL;
-#define SPYI_SL_LOAD(result, name, arguments)                                                                 \
-    symbol = spyi_library_symbol(handle, #name);                                                              \
-    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                  \
+#define SPYI_SL_LOAD(result, name, arguments)                                                                \
+    symbol = spyi_library_symbol(handle, #name);                                                             \
+    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                 \
     else if (!missing) missing = #name;
     SPYI_SL_FUNCTIONS(SPYI_SL_LOAD)
 #undef SPYI_SL_LOAD
     const char *version = found.spGetBuildTagString ? found.spGetBuildTagString() : NULL;
     if (missing) {
-        if (version) spyi_text_add(tried, "  %s: is Slang %s, too old: it has no %s\n", path, version, missing);
-        else spyi_text_add(tried, "  %s: is a library, but not Slang's compiler: it has no %s\n", path, missing);
+        if (version)
+            spyi_text_add(tried, "  %s: is Slang %s, too old: it has no %s\n", path, version, missing);
+        else
+            spyi_text_add(tried, "  %s: is a library, but not Slang's compiler: it has no %s\n", path,
+                          missing);
         spyi_library_close(handle);
         return false;
     }
@@ -4216,7 +4270,8 @@ static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text
     for (size_t i = 0; i < count && !found && folder.size; ++i) {
         spyi_text_clear(&file);
         spyi_text_add(&file, "%s/%s", spyi_text_str(&folder), names[i]);
-        if (spyi_file_exists(spyi_text_str(&file))) found = spyi_sl_open(spyi_text_str(&file), library, tried);
+        if (spyi_file_exists(spyi_text_str(&file)))
+            found = spyi_sl_open(spyi_text_str(&file), library, tried);
         else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
     }
     for (size_t i = 0; i < count && !found; ++i) found = spyi_sl_open(names[i], library, tried);
@@ -4234,17 +4289,24 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
         void *other = spyi_library_open(path); // a second name of the same file gives the same handle
         if (other) spyi_library_close(other);
         if (other != library->handle) {
-            spyi_text_add(error, "the Slang compiler %s cannot be used: this process already uses %s (Slang %s), and one process "
-                          "uses one; give all devices the same slang_library", path, library->path, library->version);
+            spyi_text_add(error,
+                          "the Slang compiler %s cannot be used: this process already uses %s (Slang %s), "
+                          "and one process "
+                          "uses one; give all devices the same slang_library",
+                          path, library->path, library->version);
             status = SPY_ERROR_NO_COMPILER;
         }
     }
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
-    bool wanted = !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
+    bool wanted =
+        !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
     if (status == SPY_OK && wanted && !spyi_sl_search(path, library, &tried)) {
-        spyi_text_add(error, "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
-                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler from that wheel; then set "
-                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path", spyi_text_str(&tried));
+        spyi_text_add(error,
+                      "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
+                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
+                      "from that wheel; then set "
+                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
+                      spyi_text_str(&tried));
         status = SPY_ERROR_NO_COMPILER;
     }
     if (status == SPY_OK && !library->global) {
@@ -4273,15 +4335,17 @@ void spyi_sl_release(void) {
     if (library->users > 0 && --library->users == 0) {
         library->global->v->release(library->global);
         library->global = NULL;
-        // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new device.
+        // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new
+        // device.
     }
     spyi_global_unlock();
 }
 
 // >>compiler/session.c --------------------------------------------------------------------------------------
 
-// Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all of it in
-// serialized form, and replacing the session by a fresh one before it grows (libslang never frees a module).
+// Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all
+// of it in serialized form, and replacing the session by a fresh one before it grows (libslang never frees a
+// module).
 
 // >>small helpers
 
@@ -4325,7 +4389,8 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
         text = with;
     }
     for (char *p = text.data; *p; ++p) {
-        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        bool word =
+            (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
         if (!word) *p = '_';
     }
     char *result = spyi_strdup(text.data);
@@ -4365,7 +4430,8 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
             size_t n = strlen(compiler->embedded[i].name);
-            found = strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            found =
+                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
@@ -4406,9 +4472,11 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
     options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
-    // (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
-    if (c->target == SPYI_TARGET_SPIRV) options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks
+    // its library (slang-glslang), and both wheels then give the same code. Slang's own passes run all the
+    // same.
+    if (c->target == SPYI_TARGET_SPIRV)
+        options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
 
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
@@ -4479,10 +4547,10 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
     return false;
 }
 
-// Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports loaded
-// before their importers, so what fails is tried again after the others.
-static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session, const spyi_sl_stored *stored,
-                                           size_t count, const char *name) {
+// Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
+// loaded before their importers, so what fails is tried again after the others.
+static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session,
+                                           const spyi_sl_stored *stored, size_t count, const char *name) {
     spyi_sl_module *module = NULL;
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
@@ -4490,8 +4558,11 @@ static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_sessi
         missing = 0;
         for (size_t i = 0; i < count; ++i) {
             if (spyi_sl_is_loaded(session, stored[i].name, &module)) continue;
-            spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
-            module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob, &diagnostics) : NULL;
+            spyi_sl_blob *diagnostics = NULL,
+                         *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
+            module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob,
+                                                             &diagnostics)
+                          : NULL;
             spyi_sl_blob_free(&diagnostics);
             spyi_sl_blob_free(&blob);
             if (!module) ++missing;
@@ -4509,8 +4580,8 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
-// Keep the modules that came with the unit, not what kernels have added since. Done when first needed: serializing takes
-// a twentieth of the time of loading.
+// Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
+// serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
@@ -4566,9 +4637,12 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            if (text) live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name, unit->path, text,
-                                                                                  &diagnostics);
-            else live->module = spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
+            if (text)
+                live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name,
+                                                                            unit->path, text, &diagnostics);
+            else
+                live->module =
+                    spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
             if (!live->module) break;
         }
@@ -4577,8 +4651,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
             bool stored = spyi_sl_store(link);
             if (spyi_sl_imports(link, unit->name) != (pass == 1)) continue;
             if (stored)
-                live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored, link->stored_count,
-                                                                          link->name);
+                live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored,
+                                                                          link->stored_count, link->name);
             if (!live->links[i]) {
                 spyi_text_add(messages, "module '%s' cannot be linked to '%s'", link->name, unit->name);
                 spyi_sl_live_close(live);
@@ -4590,7 +4664,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!live->layout) {
-        if (live->module) spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
+        if (live->module)
+            spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
         spyi_sl_live_close(live);
         return NULL;
     }
@@ -4705,7 +4780,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result, spyi_text *error) {
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
+                          spyi_text *error) {
     spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     *result = NULL;
     if (desc->source) {
@@ -4719,7 +4795,8 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
         return SPY_ERROR_IO;
     }
     if (text.size && memchr(text.data, '\0', text.size)) {
-        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", desc->path ? desc->path : "the source");
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte",
+                      desc->path ? desc->path : "the source");
         spyi_text_free(&text);
         return SPY_ERROR_COMPILE;
     }
@@ -4739,7 +4816,8 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && messages.size)
-            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name, spyi_text_str(&messages));
+            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
+                      spyi_text_str(&messages));
         if (status == SPY_OK) *result = unit;
         else spyi_unit_release(unit);
     } else if (status == SPY_OK) {
@@ -4773,8 +4851,8 @@ static bool spyi_sl_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also takes the
-// first of two words and drops the rest. Source: slang-abi/README.md, section 6.
+// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also
+// takes the first of two words and drops the rest. Observed with 2026.12 and 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
     char before = '\0'; // last character that was no space
@@ -4918,7 +4996,8 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
-static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, const char *name) {
+static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
+                                          const char *name) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
@@ -4942,8 +5021,8 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         if (!plain) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID
-            && fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
+        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+                fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
@@ -4953,9 +5032,9 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     return type ? type : spyi_type_other(types, name);
 }
 
-// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12 prints a size
-// that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]", "float[]"), where libslang's own
-// function throws.
+// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12
+// prints a size that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]",
+// "float[]"), where libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -4982,7 +5061,8 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
     // With open generics about, a type is known to be concrete when its name leads back to it.
-    if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY && spyi_sl_type_named(unit, live, name) != slang)
+    if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY &&
+        spyi_sl_type_named(unit, live, name) != slang)
         kind = 0;
     unsigned slang_scalar = 0;
     if (kind == SPYI_SL_KIND_SCALAR || kind == SPYI_SL_KIND_VECTOR || kind == SPYI_SL_KIND_MATRIX)
@@ -4995,17 +5075,20 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     case SPYI_SL_KIND_VECTOR: {
         size_t columns = lib->spReflectionType_GetElementCount(slang);
-        if (scalar != SPY_DTYPE_DEFAULT && columns >= 1 && columns <= 4) type = spyi_type_vector(types, scalar, (uint32_t)columns);
+        if (scalar != SPY_DTYPE_DEFAULT && columns >= 1 && columns <= 4)
+            type = spyi_type_vector(types, scalar, (uint32_t)columns);
         break;
     }
     case SPYI_SL_KIND_MATRIX: {
-        unsigned rows = lib->spReflectionType_GetRowCount(slang), columns = lib->spReflectionType_GetColumnCount(slang);
+        unsigned rows = lib->spReflectionType_GetRowCount(slang),
+                 columns = lib->spReflectionType_GetColumnCount(slang);
         if (scalar != SPY_DTYPE_DEFAULT && rows >= 1 && rows <= 4 && columns >= 1 && columns <= 4)
             type = spyi_type_matrix(types, scalar, rows, columns);
         break;
     }
     case SPYI_SL_KIND_ARRAY: {
-        const spyi_type *element = spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        const spyi_type *element =
+            spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
         break;
@@ -5051,7 +5134,8 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
         if (slang) type = spyi_sl_to_type(unit, live, slang, false);
         spyi_global_unlock();
     }
-    for (int i = 0; i < count && type; ++i) type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
+    for (int i = 0; i < count && type; ++i)
+        type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
     spyi_text_free(&base);
     return type;
 }
@@ -5070,7 +5154,7 @@ spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, 
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
 }
 
-static bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     spyi_sl_last_part(name, &prefix);
     if (!prefix) return false;
@@ -5103,20 +5187,24 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
     memset(out, 0, sizeof *out);
-    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open only if it
-    // has parameters of its own.
+    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open
+    // only if it has parameters of its own.
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
     out->generic = !specialised && generic && (!strchr(name, '<') || (owns && !strchr(last, '<')));
-    out->differentiable = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
-    out->result = spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
+    out->differentiable =
+        lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
+    out->result =
+        spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
     unsigned count = lib->spReflectionFunction_GetParameterCount(function);
     out->params = (spyi_param *)calloc(count + 1, sizeof *out->params);
     spyi_text text = { NULL, 0, 0 };
     spyi_sl_add_type(out->result, &text);
-    spyi_text_add(&text, " %.*s(", (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
-                                                                          : (ptrdiff_t)strlen(name)), name);
+    spyi_text_add(&text, " %.*s(",
+                  (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
+                                                         : (ptrdiff_t)strlen(name)),
+                  name);
     for (unsigned i = 0; i < count && out->params; ++i) {
         spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
         spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
@@ -5154,15 +5242,18 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
     for (uint32_t i = 0; i < count && out->items; ++i) {
         spyi_sl_function *f = spyi_sl_overload(unit, found, i);
-        // A method of an instance has no `this` among its parameters. Such a set keeps its length, so that the numbers of
-        // the others stay, only when it has a static member at all.
-        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC)) left_out++;
+        // A method of an instance has no `this` among its parameters. It stays in a set that has static ones
+        // too, so that their numbers are Slang's; spyi_unit_resolve refuses it.
+        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
+            left_out++;
         spyi_sl_to_signature(unit, live, f, name, false, &out->items[out->count++]);
     }
     spyi_global_unlock();
     if (count > 0 && left_out == count) {
         spyi_overloads_free(out);
-        spyi_text_add(error, "'%s' is a method of an instance; only functions and static methods can be called by name", name);
+        spyi_text_add(
+            error, "'%s' is a method of an instance; only functions and static methods can be called by name",
+            name);
     }
     return SPY_OK;
 }
@@ -5198,7 +5289,8 @@ typedef struct spyi_sl_near {
 
 static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
     size_t length = strlen(near_names->wanted);
-    unsigned distance = spyi_edit_distance(near_names->wanted, name), most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
+    unsigned distance = spyi_edit_distance(near_names->wanted, name),
+             most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
     // Half of a short name is another name.
     if (distance > most || distance >= length) return;
     for (uint32_t i = 0; i < near_names->count; ++i)
@@ -5232,13 +5324,15 @@ static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, cons
         const char *name = child ? lib->spReflectionDecl_getName(child) : NULL;
         if (!name || spyi_sl_is_synthesised(name)) continue;
         unsigned kind = lib->spReflectionDecl_getKind(child);
-        spyi_sl_generic *generic = kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
+        spyi_sl_generic *generic =
+            kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
         if (generic) kind = lib->spReflectionGeneric_GetInnerKind(generic);
         spyi_text full = { NULL, 0, 0 };
         spyi_text_add(&full, "%s%s", prefix, name);
         if (kind == SPYI_SL_DECL_FUNCTION) {
             spyi_sl_near_offer(near_names, spyi_text_str(&full));
-        } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic && depth < SPYI_SL_DEEPEST) {
+        } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic &&
+                   depth < SPYI_SL_DEEPEST) {
             spyi_text_add(&full, "::");
             spyi_sl_near_walk(near_names, child, spyi_text_str(&full), depth + 1);
         }
@@ -5266,12 +5360,12 @@ void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
 
 // >>compiler/resolve.c --------------------------------------------------------------------------------------
 
-// Which overload takes arguments of given types, with which generic arguments: asked of Slang's own overload checker
-// through reflection. Source: slang-abi/resolution.md.
+// Which overload takes arguments of given types, with which generic arguments: asked of Slang's own overload
+// checker through reflection, which says yes or no and nothing else.
 
 // Slang's types of all arguments; false when one is unknown there (a NULL type would be accepted by libslang).
-static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types, uint32_t count,
-                                   spyi_sl_type **out) {
+static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types,
+                                   uint32_t count, spyi_sl_type **out) {
     for (uint32_t i = 0; i < count; ++i) {
         out[i] = spyi_sl_type_of(unit, live, types[i]); // NULL for void too, which a free T would accept
         if (!out[i]) return false;
@@ -5279,9 +5373,10 @@ static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const sp
     return true;
 }
 
-static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *function, spyi_sl_type *const *types,
-                                            uint32_t count) {
-    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflectionFunction_specializeWithArgTypes)(function, count, types);
+static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *function,
+                                            spyi_sl_type *const *types, uint32_t count) {
+    spyi_sl_function *f =
+        SPYI_SL_FUNCTION(unit, spReflectionFunction_specializeWithArgTypes)(function, count, types);
     return f && !SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f) ? f : NULL;
 }
 
@@ -5289,12 +5384,13 @@ static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *f
 static bool spyi_sl_mentions_this(const spyi_signature *s) {
     if (s->result->kind == SPYI_TYPE_OTHER && strstr(s->result->name, ".This")) return true;
     for (uint32_t i = 0; i < s->param_count; ++i)
-        if (s->params[i].type->kind == SPYI_TYPE_OTHER && strstr(s->params[i].type->name, ".This")) return true;
+        if (s->params[i].type->kind == SPYI_TYPE_OTHER && strstr(s->params[i].type->name, ".This"))
+            return true;
     return false;
 }
 
-bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types, uint32_t count,
-                       spyi_signature *out, int *chosen) {
+bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
+                       uint32_t count, spyi_signature *out, int *chosen) {
     bool good = false;
     memset(out, 0, sizeof *out);
     if (chosen) *chosen = -1;
@@ -5303,17 +5399,22 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
     spyi_sl_live *live = spyi_sl_live_of(unit, 2);
     spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
-    if (set && (overload < 0 || (uint32_t)overload < overloads)
-        && spyi_sl_argument_types(unit, live, types, count, slang_types)) {
+    if (set && (overload < 0 || (uint32_t)overload < overloads) &&
+        spyi_sl_argument_types(unit, live, types, count, slang_types)) {
         spyi_sl_function *asked = overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)overload);
         spyi_sl_function *f = spyi_sl_specialise(unit, asked, slang_types, count);
+        // A method of an instance resolves too, but has no `this` here.
+        if (f && spyi_sl_is_method(unit, live, name) &&
+            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
+            f = NULL;
         if (f) {
             spyi_sl_to_signature(unit, live, f, name, true, out);
             good = !spyi_sl_mentions_this(out);
             if (!good) spyi_signature_free(out);
         }
         if (good && chosen && overload >= 0) *chosen = overload;
-        for (uint32_t i = 0; good && chosen && *chosen < 0 && i < overloads; ++i) { // equal specialisations are equal pointers
+        for (uint32_t i = 0; good && chosen && *chosen < 0 && i < overloads;
+             ++i) { // equal specialisations are equal pointers
             spyi_sl_function *o = spyi_sl_overload(unit, set, i);
             if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) *chosen = (int)i;
         }
@@ -5326,18 +5427,20 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
 bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name) {
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-    spyi_sl_type *slang = spyi_sl_type_of(unit, live, type), *wanted = spyi_sl_type_named(unit, live, interface_name);
-    bool conforms = slang && wanted
-        && SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) == SPYI_SL_KIND_INTERFACE
-        && SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, slang, wanted);
+    spyi_sl_type *slang = spyi_sl_type_of(unit, live, type),
+                 *wanted = spyi_sl_type_named(unit, live, interface_name);
+    bool conforms = slang && wanted &&
+                    SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) == SPYI_SL_KIND_INTERFACE &&
+                    SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, slang, wanted);
     spyi_global_unlock();
     return conforms;
 }
 
-// What a query module leaves behind in KiB: much when it compiles, little when it does not (resolution.md, section 5).
+// What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
-void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count, spyi_text *out) {
+void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
+                       spyi_text *out) {
     static const char query_path[] = "slangpy-query.slang";
     if (!spyi_sl_name_is_safe(name)) return;
     spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 };
@@ -5352,8 +5455,8 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_QUERY_KIB);
     spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(live->session, spyi_text_str(&module_name), query_path,
-                                                                          spyi_text_str(&source), &diagnostics);
+    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
+        live->session, spyi_text_str(&module_name), query_path, spyi_text_str(&source), &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
     else spyi_sl_diagnostics(&diagnostics, query_path, out);
     spyi_global_unlock();
@@ -5365,8 +5468,8 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
 
 // A generated kernel's text to the code that a driver takes.
 
-// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident memory over
-// 300 kernels (tests/gpu/test_compiler.c prints it).
+// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
+// memory over 300 kernels (tests/unit/test_compiler.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
 // SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
@@ -5401,7 +5504,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
-// The module, its entry point, both with the linked modules, then linked; everything is released again but the module.
+// The module, its entry point, both with the linked modules, then linked; everything is released again but
+// the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
@@ -5409,12 +5513,15 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component *composite = NULL, *linked = NULL;
     bool good = false;
     spyi_sl_session *session = live->session;
-    spyi_sl_module *module = session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
+    spyi_sl_module *module =
+        session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!module) return false;
-    spyi_sl_result result = module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+    spyi_sl_result result =
+        module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts = (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts =
+        (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
     if (result >= 0 && entry_point && parts) {
         uint32_t count = 0;
         parts[count++] = (spyi_sl_component *)module;
@@ -5447,11 +5554,15 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code, &messages);
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
+                                  &messages);
     spyi_global_unlock();
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
-    if (!good) spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&messages));
-    else if (messages.size) spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name, spyi_text_str(&messages));
+    if (!good)
+        spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&messages));
+    else if (messages.size)
+        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
+                  spyi_text_str(&messages));
     spyi_text_free(&name);
     spyi_text_free(&path);
     spyi_text_free(&messages);
@@ -8427,23 +8538,50 @@ SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
-// >>emit/kernel.c -------------------------------------------------------------------------------------------
+// >>emit/internal.h -----------------------------------------------------------------------------------------
 
-// The text of a kernel: loads, one call, stores. User code is imported, never pasted.
-//
-// What was tried, GB/s on an NVIDIA H200 under Vulkan. Hand-written kernels, 2^26 floats:
-//   one float a thread, groups of 32                      630
-//   one float a thread, groups of 256                    3150
-//   float4 through pointers, groups of 256               3144
-//   float4 through StructuredBuffer<float4>, 256         4002   <- wide variant with bindings
-//   16 floats a thread, pointers, strided float4 first   3894
-//   float3, four elements as three float4                1546   (array went to local memory)
-//   row broadcast, a division a thread                   2121;  float4 along the row 3435
-// These kernels, 2^26 floats and 2^24 float3, timestamps round the dispatch; groups of 128, 256 and 512 agree to 2 %:
-//   wide: add 4090, add scalar 3900, row broadcast 3900
-//   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
-//   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
-// lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
+// What the two files of this room share: the state of one emission and the text of a leaf's loads and stores.
+
+typedef struct spyi_emit_state {
+    const spyi_bound *bound;
+    const spyi_variant_key *key;
+    spyi_types *types;
+    spyi_emitted *out;
+    spyi_text fields;   // of the parameter block's struct
+    spyi_text buffers;  // entry-point parameters
+    spyi_text body;
+    char **names;       // of each leaf in block and buffers: its path with dots replaced
+    char **lvalues;     // of each leaf in the kernel; NULL: used where it lies
+    bool *fresh;        // the leaf's variable is declared where it is loaded
+    uint32_t pack_capacity;
+    size_t block_align; // largest alignment of a field
+    uint32_t element;   // which of the thread's elements is being written
+    char suffix[8];     // of its variables: "", or "_0", "_1", ... when there are several
+    bool failed;        // out of memory
+} spyi_emit_state;
+
+// A type as Slang code spells it.
+SPYI_FN const char *spyi_spell(const spyi_type *type);
+SPYI_FN void spyi_make_names(spyi_emit_state *s);
+SPYI_FN void spyi_declare_block(spyi_emit_state *s);
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s);          // wide: the last vector may be partly valid
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf);    // loaded as vectors
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf); // one value for all of a thread's elements
+SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
+// Text that happens once a thread: hoisted values, vectors in, and vectors out.
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s);
+SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s);
+// The leaf's value for the current element as an expression, if it needs no variable; false: it does.
+SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+// Fills the leaf's variable, or writes it back.
+SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
+SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
+
+// >>emit/leaf.c ---------------------------------------------------------------------------------------------
+
+// One leaf in a kernel: how it is declared in the parameter block, where its elements lie, how they are loaded and stored.
 
 // >>leaves
 
@@ -8453,7 +8591,7 @@ SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
-    return leaf->consumed == 0 && leaf->element->kind == SPYI_TYPE_SCALAR && leaf->type->kind == SPYI_TYPE_SCALAR;
+    return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
 static const spyi_type *spyi_innermost(const spyi_type *type) {
@@ -8470,7 +8608,7 @@ SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_lea
 }
 
 // As Slang code spells a type.
-static const char *spyi_spell(const spyi_type *type) {
+SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return type->kind == SPYI_TYPE_ARRAY || type->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
 }
 
@@ -8504,33 +8642,37 @@ static void spyi_spell_store(const spyi_type *from, const char *expression, spyi
     }
 }
 
-// >>state of one emission
+// >>how a leaf is walked
 
-typedef struct spyi_emit_state {
-    const spyi_bound *bound;
-    const spyi_variant_key *key;
-    spyi_types *types;
-    spyi_emitted *out;
-    spyi_text fields;   // of the parameter block's struct
-    spyi_text buffers;  // entry-point parameters
-    spyi_text body;
-    char **names;       // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues;     // of each leaf in the kernel
-    bool *fresh;        // the leaf's variable is declared where it is loaded
-    uint32_t pack_capacity;
-    size_t block_align; // largest alignment of a field
-    char suffix[8];     // of variables of one of several elements a thread: "", "_0", "_1", ...
-    bool failed;        // out of memory
-} spyi_emit_state;
+SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) { return s->key->walk[leaf] & SPYI_WALK_MASK; }
+SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) { return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0; }
 
-static uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) { return s->key->walk[leaf] & SPYI_WALK_MASK; }
-static bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) { return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0; }
-
-// Whether this variant loads the leaf as vectors of `width` elements.
-static bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
     uint32_t walk = spyi_walk_of(s, leaf);
     return s->key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
 }
+
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
+    uint32_t walk = spyi_walk_of(s, i);
+    return !s->bound->leaves[i].out && (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
+}
+
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) { return s->key->width > 1 && s->key->rank == 1; }
+
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
+        if (spyi_leaf_in_memory(&s->bound->leaves[i]) && spyi_walk_of(s, i) >= SPYI_WALK_INNER) return true;
+    return false;
+}
+
+static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
+    return spyi_leaf_memory_type(s->types, &s->bound->leaves[i], spyi_gathers(s, i));
+}
+
+// Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
+static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) { return spyi_memory_type(s, i)->columns; }
+
+// >>the block
 
 static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, uint32_t offset) {
     spyi_emitted *e = s->out;
@@ -8568,7 +8710,7 @@ static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, ui
     s->out->block_size = (uint32_t)(offset + size);
 }
 
-static void spyi_make_names(spyi_emit_state *s) {
+SPYI_FN void spyi_make_names(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         char *name = spyi_strdup(b->leaves[i].path);
@@ -8590,14 +8732,16 @@ static void spyi_make_names(spyi_emit_state *s) {
     }
 }
 
-// >>the block
-
 static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    const spyi_type *memory = spyi_leaf_memory_type(s->types, leaf, spyi_gathers(s, i));
+    const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
-    spyi_spell_memory(memory, &type);
-    if (spyi_is_wide(s, i)) spyi_text_add(&type, "%u", s->key->width);
+    if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
+        spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
+        spyi_text_add(&type, "%u", s->key->width);
+    } else {
+        spyi_spell_memory(memory, &type);
+    }
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
     } else {
@@ -8608,13 +8752,7 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
-static bool spyi_needs_coordinates(const spyi_emit_state *s) {
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
-        if (spyi_leaf_in_memory(&s->bound->leaves[i]) && spyi_walk_of(s, i) >= SPYI_WALK_INNER) return true;
-    return false;
-}
-
-static void spyi_declare_block(spyi_emit_state *s) {
+SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     const spyi_variant_key *key = s->key;
     const char *index = key->index64 ? "int64_t" : "int";
@@ -8654,43 +8792,94 @@ static void spyi_declare_block(spyi_emit_state *s) {
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
 }
 
-// >>the body
+// >>places
 
-// Where leaf `i`'s element lies: "spy.x[...]" with `k` added to its position ("" for none).
-static void spyi_element(const spyi_emit_state *s, uint32_t i, const char *k, const char *inner, bool store, spyi_text *out) {
+// Where leaf `i`'s current element lies: "spy.x[...]". Wide leaves: vector number `vector` of the thread's.
+static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store, spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
-    if (key->bindings) spyi_text_add(out, "b_%s[", name);
-    else spyi_text_add(out, "spy.%s[", name);
-    bool first = true;
-    if (key->bindings && !spyi_is_wide(s, i)) {
+    bool wide = spyi_is_wide(s, i);
+    const char *plus = "";
+    spyi_text_add(out, key->bindings ? "b_%s[" : "spy.%s[", name);
+    if (key->bindings && !wide) {
         spyi_text_add(out, "spy.%s__base", name);
-        first = false;
+        plus = " + ";
     }
-    if (walk == SPYI_WALK_LINEAR) {
+    if (wide) {
+        uint32_t n = spyi_components(s, i);
+        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
+        else spyi_text_add(out, "%s_at", name);
+        if (n > 1) spyi_text_add(out, " * %u", n);
+        if (vector) spyi_text_add(out, " + %u", vector);
+        plus = " + ";
+    } else if (walk == SPYI_WALK_LINEAR) {
         // Of several elements all are loaded, so that the loads are under way together; the last one stands in for
         // those behind the end.
-        const char *form = spyi_is_wide(s, i) ? "%sspy_vector" : s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s";
-        spyi_text_add(out, form, first ? "" : " + ", s->suffix);
-        first = false;
+        spyi_text_add(out, s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s", plus, s->suffix);
+        plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
-        spyi_text_add(out, "%s%s_at", first ? "" : " + ", name);
-        first = false;
+        spyi_text_add(out, "%s%s_at", plus, name);
+        plus = " + ";
+        if (walk == SPYI_WALK_STRIDED && key->width > 1 && s->element) {
+            spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
+            spyi_text_add(out, " * spy.%s__stride%u", name, key->rank - 1u);
+        }
     }
-    if (k[0] && walk == SPYI_WALK_STRIDED) spyi_text_add(out, " + %s * spy.%s__stride%u", k, name, key->rank - 1u);
-    if (inner[0]) {
-        spyi_text_add(out, "%s%s", first ? "" : " + ", inner);
-        first = false;
-    }
-    spyi_text_add(out, first ? "0]" : "]");
+    if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
+    else if (!plus[0]) spyi_text_add(out, "0");
+    spyi_text_add(out, "]");
 }
 
-// Loads or stores one value of leaf `i` between memory and the variable `value`.
-static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, const char *k, bool store, const char *indent) {
+// >>loads and stores
+
+// Component `c` of the current element in the vectors of a wide leaf: "w_x_1.z".
+static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
+    uint32_t n = spyi_components(s, i), at = s->element * n + c;
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (n > 1) spyi_text_add(out, "_%u", at / s->key->width);
+    spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
+}
+
+static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    uint32_t n = memory->columns;
+    spyi_text value = { NULL, 0, 0 };
+    if (n > 1) {
+        spyi_spell_memory(memory, &value);
+        spyi_text_add(&value, "(");
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        if (c) spyi_text_add(&value, ", ");
+        spyi_component(s, i, c, &value);
+    }
+    if (n > 1) spyi_text_add(&value, ")");
+    spyi_spell_load(memory, s->bound->leaves[i].type, spyi_text_str(&value), out);
+    spyi_text_free(&value);
+}
+
+static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    const spyi_type *scalar = spyi_type_scalar(s->types, memory->scalar);
+    for (uint32_t c = 0; c < memory->columns; c++) {
+        spyi_text from = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+        spyi_text_add(&from, "%s", s->lvalues[i]);
+        if (memory->columns > 1) spyi_text_add(&from, ".%c", "xyzw"[c]);
+        spyi_text_add(&line, "%s", indent);
+        spyi_component(s, i, c, &line);
+        spyi_text_add(&line, " = ");
+        spyi_spell_store(scalar, spyi_text_str(&from), &line);
+        spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
+        spyi_text_free(&from);
+        spyi_text_free(&line);
+    }
+}
+
+// Loads or stores one value of leaf `i` between memory and the variable `value`; gathered ones piece by piece.
+static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store, const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text place = { NULL, 0, 0 }, part = { NULL, 0, 0 }, inner = { NULL, 0, 0 }, line = { NULL, 0, 0 };
-    const spyi_type *memory = spyi_leaf_memory_type(s->types, leaf, spyi_gathers(s, i));
+    const spyi_type *memory = spyi_memory_type(s, i);
     const spyi_type *type = leaf->type;
     spyi_text_add(&part, "%s", value);
     spyi_text_add(&line, "%s", indent);
@@ -8705,12 +8894,12 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, c
             type = type->element ? type->element : type;
         }
     }
-    spyi_element(s, i, k, spyi_text_str(&inner), store, &place);
-    if (!store && s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
+    spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
         spyi_spell_store(type, spyi_text_str(&part), &line);
     } else {
+        if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
         spyi_spell_load(memory, type, spyi_text_str(&place), &line);
     }
@@ -8720,6 +8909,107 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, c
     spyi_text_free(&inner);
     spyi_text_free(&line);
 }
+
+static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    uint32_t n = spyi_components(s, i);
+    spyi_text type = { NULL, 0, 0 };
+    spyi_spell_memory(spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
+    spyi_text_add(&type, "%u", s->key->width);
+    for (uint32_t v = 0; v < n; v++) {
+        spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
+        spyi_text_add(&name, n > 1 ? "w_%s_%u" : "w_%s", s->names[i], v);
+        spyi_place(s, i, v, "", false, &place);
+        if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
+        else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
+        if (!leaf->in && spyi_has_tail(s)) // the last thread keeps what lies behind the end
+            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data, place.data);
+        spyi_text_free(&name);
+        spyi_text_free(&place);
+    }
+    spyi_text_free(&type);
+}
+
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (!spyi_leaf_in_memory(leaf)) continue;
+        if (spyi_is_wide(s, i)) {
+            spyi_load_vectors(s, i);
+        } else if (spyi_is_hoisted(s, i)) {
+            spyi_text name = { NULL, 0, 0 };
+            spyi_text_add(&name, "v_%s", s->names[i]);
+            s->fresh[i] = !spyi_gathers(s, i);
+            if (!s->fresh[i]) spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(leaf->type), name.data);
+            spyi_move_value(s, i, spyi_text_str(&name), false, "    ");
+            s->fresh[i] = false;
+            spyi_text_free(&name);
+        }
+    }
+}
+
+SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i)) continue;
+        uint32_t n = spyi_components(s, i);
+        for (uint32_t v = 0; v < n; v++) {
+            spyi_text place = { NULL, 0, 0 };
+            spyi_place(s, i, v, "", true, &place);
+            spyi_text_add(&s->body, "    %s = w_%s", place.data, s->names[i]);
+            if (n > 1) spyi_text_add(&s->body, "_%u", v);
+            spyi_text_add(&s->body, ";\n");
+            spyi_text_free(&place);
+        }
+    }
+}
+
+SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    if (leaf->out) return false;
+    if (!spyi_leaf_in_memory(leaf))
+        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
+    else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
+    else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
+    else return false;
+    return true;
+}
+
+SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
+    spyi_text value = { NULL, 0, 0 };
+    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // inout
+    else if (!spyi_leaf_expression(s, i, &value)) {
+        spyi_move_value(s, i, s->lvalues[i], false, indent);
+        return;
+    }
+    const char *type = s->fresh[i] ? spyi_spell(s->bound->leaves[i].type) : "";
+    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i], spyi_text_str(&value));
+    spyi_text_free(&value);
+}
+
+SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
+    else spyi_move_value(s, i, s->lvalues[i], true, indent);
+}
+
+// >>emit/kernel.c -------------------------------------------------------------------------------------------
+
+// The text of a kernel: loads, one call, stores. User code is imported, never pasted.
+//
+// What was tried, GB/s on an NVIDIA H200 under Vulkan. Hand-written kernels, 2^26 floats:
+//   one float a thread, groups of 32                      630
+//   one float a thread, groups of 256                    3150
+//   float4 through pointers, groups of 256               3144
+//   float4 through StructuredBuffer<float4>, 256         4002   <- wide variant with bindings
+//   16 floats a thread, pointers, strided float4 first   3894
+//   float3, four elements as three float4                1546   (array went to local memory)
+//   row broadcast, a division a thread                   2121;  float4 along the row 3435
+// These kernels, 2^26 floats and 2^24 float3, timestamps round the dispatch; groups of 128, 256 and 512 agree to 2 %:
+//   wide: add 4090, add scalar 3900, row broadcast 3900
+//   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
+//   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
+// lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
+
+// >>the body
 
 static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
@@ -8770,48 +9060,10 @@ static void spyi_emit_index(spyi_emit_state *s) {
     }
 }
 
-// Whether a leaf has a value that does not change from element to element of one thread.
-static bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
-    uint32_t walk = spyi_walk_of(s, i);
-    return !s->bound->leaves[i].out && (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
-}
-
-// Loads that happen once a thread: hoisted values, and the vectors of wide leaves.
-static void spyi_emit_thread_loads(spyi_emit_state *s) {
-    const spyi_bound *b = s->bound;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        if (!spyi_leaf_in_memory(leaf)) continue;
-        if (spyi_is_hoisted(s, i)) {
-            spyi_text name = { NULL, 0, 0 };
-            spyi_text_add(&name, "v_%s", s->names[i]);
-            s->fresh[i] = !spyi_gathers(s, i);
-            if (!s->fresh[i]) spyi_text_add(&s->body, "    %s v_%s;\n", spyi_spell(leaf->type), s->names[i]);
-            spyi_move_value(s, i, spyi_text_str(&name), "", false, "    ");
-            s->fresh[i] = false;
-            spyi_text_free(&name);
-        } else if (spyi_is_wide(s, i)) {
-            spyi_text type = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-            spyi_spell_memory(leaf->element, &type);
-            spyi_element(s, i, "", "", false, &place);
-            if (leaf->in)
-                spyi_text_add(&s->body, "    %s%u w_%s = %s;\n", spyi_text_str(&type), s->key->width, s->names[i],
-                              spyi_text_str(&place));
-            else // the last thread keeps what lies behind the end
-                spyi_text_add(&s->body, "    %s%u w_%s;\n    if (spy_valid < %u) w_%s = %s;\n", spyi_text_str(&type),
-                              s->key->width, s->names[i], s->key->width, s->names[i], spyi_text_str(&place));
-            spyi_text_free(&type);
-            spyi_text_free(&place);
-        }
-    }
-}
-
-// Gives each leaf the name of its variable, and declares the variables of parameters. Plain inputs of the block are used
-// where they are.
+// Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
 static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top, const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
-    bool loaded_whole = node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf);
-    if (top && loaded_whole) s->fresh[node->leaf] = true;
+    if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf)) s->fresh[node->leaf] = true;
     else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
@@ -8827,145 +9079,73 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
     }
 }
 
-// The expression of a parameter that needs no variable of its own, or false.
-static bool spyi_direct(const spyi_emit_state *s, const spyi_node *node, spyi_text *out) {
-    if (node->leaf < 0 || node->out) return false;
-    uint32_t i = (uint32_t)node->leaf;
-    const spyi_leaf *leaf = &s->bound->leaves[i];
-    if (!spyi_leaf_in_memory(leaf)) {
-        if (leaf->splat) spyi_text_add(out, "%s(spy.%s)", spyi_spell(leaf->type), s->names[i]);
-        else spyi_text_add(out, "spy.%s", s->names[i]);
-        return true;
-    }
-    if (!spyi_is_hoisted(s, i)) return false;
-    spyi_text_add(out, "v_%s", s->names[i]);
-    return true;
-}
-
-// Fills the variables of one element from the block, from hoisted values, from vectors and from memory.
-static void spyi_emit_element_loads(spyi_emit_state *s, const char *indent) {
-    const spyi_bound *b = s->bound;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        const spyi_leaf *leaf = &b->leaves[i];
-        if (!s->lvalues[i] || !leaf->in) continue;
-        spyi_text value = { NULL, 0, 0 };
-        if (!spyi_leaf_in_memory(leaf) && leaf->splat) {
-            spyi_text_add(&value, "%s(spy.%s)", spyi_spell(leaf->type), s->names[i]);
-        } else if (!spyi_leaf_in_memory(leaf)) {
-            spyi_text_add(&value, "spy.%s", s->names[i]);
-        } else if (spyi_is_hoisted(s, i)) {
-            spyi_text_add(&value, "v_%s", s->names[i]);
-        } else if (spyi_is_wide(s, i)) {
-            spyi_text from = { NULL, 0, 0 };
-            spyi_text_add(&from, "w_%s[spy_k]", s->names[i]);
-            spyi_spell_load(leaf->element, leaf->type, spyi_text_str(&from), &value);
-            spyi_text_free(&from);
-        } else {
-            spyi_move_value(s, i, s->lvalues[i], s->key->width > 1 ? "int(spy_k)" : "", false, indent);
-            continue;
-        }
-        const char *type = s->fresh[i] ? spyi_spell(leaf->type) : "";
-        spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i], spyi_text_str(&value));
-        spyi_text_free(&value);
-    }
-}
-
-static void spyi_emit_element_stores(spyi_emit_state *s, const char *indent) {
-    const spyi_bound *b = s->bound;
-    const char *k = s->key->width > 1 ? "int(spy_k)" : "";
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || !s->lvalues[i]) continue;
-        if (spyi_is_wide(s, i)) {
-            spyi_text line = { NULL, 0, 0 };
-            spyi_spell_store(b->leaves[i].type, s->lvalues[i], &line);
-            spyi_text_add(&s->body, "%sw_%s[spy_k] = %s;\n", indent, s->names[i], spyi_text_str(&line));
-            spyi_text_free(&line);
-        } else {
-            spyi_move_value(s, i, s->lvalues[i], k, true, indent);
-        }
-    }
-}
-
-// The arguments of the call for one element; declares variables for those that need one.
-static void spyi_emit_arguments(spyi_emit_state *s, const char *indent, spyi_text *arguments) {
+// The arguments of the call for the current element; declares variables for those that need one and loads them.
+static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t p = 0; p < b->param_count; p++) {
+        const spyi_node *node = &b->nodes[p];
         spyi_text_add(arguments, p ? ", " : "");
-        if (spyi_direct(s, &b->nodes[p], arguments)) continue;
+        if (node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments)) continue;
         spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
-        spyi_emit_variables(s, p, spyi_text_str(&name), true, indent);
+        spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
+        spyi_emit_variables(s, p, spyi_text_str(&name), true, "    ");
         spyi_text_add(arguments, "%s", spyi_text_str(&name));
         spyi_text_free(&name);
     }
-    if (!b->has_result) return;
-    spyi_text name = { NULL, 0, 0 }; // the variable itself is declared with the call
-    spyi_text_add(&name, "a_result%s", s->suffix);
-    spyi_emit_variables(s, b->param_count, spyi_text_str(&name), false, indent);
-    spyi_text_free(&name);
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (s->lvalues[i] && b->leaves[i].in) spyi_emit_leaf_load(s, i, "    ");
 }
 
+// The call for the current element, and its stores.
 static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
+    for (uint32_t p = 0; p < b->param_count; p++) { // outputs go back from this element's variables
+        if (!b->nodes[p].out) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
+        spyi_emit_variables(s, p, spyi_text_str(&name), false, indent);
+        spyi_text_free(&name);
+    }
     spyi_text_add(&s->body, "%s", indent);
-    if (b->has_result) spyi_text_add(&s->body, "%s a_result%s = ", spyi_spell(b->nodes[b->param_count].type), s->suffix);
+    if (b->has_result) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_result%s", s->suffix);
+        spyi_emit_variables(s, b->param_count, name.data, false, indent);
+        spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
+        spyi_text_free(&name);
+    }
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
-    spyi_emit_element_stores(s, indent);
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
 
-// Several elements a group apart: all loads first, then each call with its stores.
-static void spyi_emit_unrolled(spyi_emit_state *s, const char *function) {
-    spyi_text arguments[8];
-    memset(arguments, 0, sizeof arguments);
-    for (uint32_t k = 0; k < s->key->unroll; k++) {
-        snprintf(s->suffix, sizeof s->suffix, "_%u", k);
-        spyi_emit_arguments(s, "    ", &arguments[k]);
-        spyi_emit_element_loads(s, "    ");
-    }
-    for (uint32_t k = 0; k < s->key->unroll; k++) {
-        snprintf(s->suffix, sizeof s->suffix, "_%u", k);
-        spyi_text ignored = { NULL, 0, 0 }, names = { NULL, 0, 0 };
-        spyi_text body = s->body; // names the variables of element k again
-        s->body = names;
-        spyi_emit_arguments(s, "", &ignored);
-        spyi_text_free(&s->body);
-        s->body = body;
-        spyi_text_free(&ignored);
-        if (k) spyi_text_add(&s->body, "    if (spy_i_%u >= spy._count) return;\n", k);
-        spyi_emit_call(s, function, spyi_text_str(&arguments[k]), "    ");
-        spyi_text_free(&arguments[k]);
-    }
-    s->suffix[0] = 0;
-}
+#define SPYI_MOST_ELEMENTS 8
 
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
-    const spyi_bound *b = s->bound;
-    bool wide = s->key->width > 1;
-    const char *indent = wide ? "        " : "    ";
+    uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
+    bool wide = s->key->width > 1, tail = spyi_has_tail(s);
+    spyi_text arguments[SPYI_MOST_ELEMENTS];
+    memset(arguments, 0, sizeof arguments);
     spyi_emit_index(s);
-    if (wide) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spy._count - spy_i);\n", s->key->width);
+    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spy._count - spy_i);\n", s->key->width);
     spyi_emit_thread_loads(s);
-    if (s->key->unroll > 1) {
-        spyi_emit_unrolled(s, function);
-        return;
+    // All loads first, so that they are under way together; then each call with its stores.
+    for (s->element = 0; s->element < elements; s->element++) {
+        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        spyi_emit_arguments(s, &arguments[s->element]);
     }
-    if (wide)
-        spyi_text_add(&s->body, "    [ForceUnroll] for (uint spy_k = 0; spy_k < %u; ++spy_k) if (spy_k < spy_valid) {\n",
-                      s->key->width);
-    spyi_text arguments = { NULL, 0, 0 };
-    spyi_emit_arguments(s, indent, &arguments);
-    spyi_emit_element_loads(s, indent);
-    spyi_emit_call(s, function, spyi_text_str(&arguments), indent);
-    spyi_text_free(&arguments);
-    if (!wide) return;
-    spyi_text_add(&s->body, "    }\n");
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || !spyi_leaf_in_memory(&b->leaves[i]) || !spyi_is_wide(s, i)) continue;
-        spyi_text place = { NULL, 0, 0 };
-        spyi_element(s, i, "", "", true, &place);
-        spyi_text_add(&s->body, "    %s = w_%s;\n", spyi_text_str(&place), s->names[i]);
-        spyi_text_free(&place);
+    for (s->element = 0; s->element < elements; s->element++) {
+        bool guarded = tail && s->element > 0;
+        if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
+        else if (!wide && s->element > 0) spyi_text_add(&s->body, "    if (spy_i%s >= spy._count) return;\n", s->suffix);
+        spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
+        if (guarded) spyi_text_add(&s->body, "    }\n");
+        spyi_text_free(&arguments[s->element]);
     }
+    s->element = 0;
+    s->suffix[0] = 0;
+    spyi_emit_thread_stores(s);
 }
 
 // >>the whole
@@ -9062,7 +9242,8 @@ struct spyi_plan {
 typedef struct spyi_launch_leaf {
     spyi_storage *storage;      // NULL until temporaries are made
     uint64_t offset;            // byte of element 0 in the storage
-    uint64_t begin, end;        // bytes touched
+    uint64_t begin, end;        // bytes of its elements
+    uint64_t reach;             // end of what is touched: the last vector of wide variants reaches beyond the elements
     int64_t strides[SPY_MAX_RANK];  // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];    // per consumed dimension, in elements
     uint32_t memory_size;       // bytes of one memory element
@@ -9484,6 +9665,7 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 //
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 
+#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four of them lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 #define SPYI_WIDTH 4 // elements a thread of wide variants: one 16-byte access for 4-byte scalars
 
@@ -9641,14 +9823,14 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
-    uint64_t vector = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH, group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
-    // The last vector may reach beyond the last element, but not beyond the storage.
-    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)vector) + leaf->offset <= leaf->storage->size;
+    // The last thread's vectors may reach beyond the last element, but not beyond the storage.
+    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <= leaf->storage->size;
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
@@ -9659,25 +9841,28 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false;
+    size_t bytes = 0; // of an element over all leaves
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_can_widen(leaf)) return;
-        bool vector = spyi_vector_fits(launch, at);
+        if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
+        bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
+        if (!vector && leaf->type->columns > 1) return; // elements of several scalars, one by one: no better than flat
+        bytes += at->memory_size;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
         if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
         else walk[i] = at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED;
     }
-    if (!outputs) return;
+    if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = SPYI_WIDTH;
     for (uint32_t i = 0; i < b->leaf_count; i++) { // strides of vectors count vectors; the tail is part of the range
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER)) continue;
         for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->end = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
     }
 }
 
@@ -9698,14 +9883,14 @@ static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
-    uint64_t element = (uint64_t)leaf->memory_size * (vector ? SPYI_WIDTH : 1);
+    uint64_t element = leaf->memory_size;
     uint64_t base = 0;
-    while (at % alignment && at >= element && base < alignment) {
+    while (!vector && at % alignment && at >= element && base < alignment) { // vectors begin where the binding does
         at -= element;
         base++;
     }
-    if (at % alignment || (vector && base)) return false;
-    if (leaf->end - leaf->offset + base * element > limits->max_binding_bytes) return false;
+    if (at % alignment) return false;
+    if (leaf->reach - leaf->offset + base * element > limits->max_binding_bytes) return false;
     if (leaf->begin < leaf->offset) return false; // negative strides reach before the first element
     leaf->binding_offset = at;
     leaf->binding_base = (uint32_t)base;
@@ -9778,6 +9963,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                           ? at->memory_size
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
+        at->reach = at->end;
         if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
             status = spyi_check_output(leaf, v, &launch->shape, at->strides, error);
             if (status != SPY_OK) return status;
@@ -9912,7 +10098,7 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         spyi_launch_leaf *at = &s->launch->leaves[i];
         at->storage = device->readback;
         at->offset = at->begin = s->readback_offset[i];
-        at->end = at->begin + at->memory_size;
+        at->end = at->reach = at->begin + at->memory_size;
         if (leaf->in)
             spyi_type_to_device(leaf->type, memory + at->offset, s->values->items[leaf->value].arg->value.data, 1);
     }
@@ -10081,15 +10267,15 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+        barrier = spyi_hazard(device, at->storage, at->begin, at->reach, b->leaves[i].out);
     }
     if (barrier) device->epoch++;
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->reach, false, submit);
+        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->reach, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
@@ -10124,7 +10310,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
         const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
-        bindings[i].range = at->storage->offset + at->end - at->binding_offset;
+        bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
     dispatch.block = cache->block;

@@ -42,7 +42,8 @@ static size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_
     return 0;
 }
 
-static spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu, spyi_text *error) {
+static spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                   spyi_text *error) {
     (void)ctx;
     (void)desc;
     *gpu = NULL;
@@ -51,12 +52,30 @@ static spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *des
 }
 
 // Without a device none of the other functions can be reached.
-static const struct spyi_backend spyi_cuda_table = {
-    "cuda", spyi_cuda_enumerate, spyi_cuda_create, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-};
+static const struct spyi_backend spyi_cuda_table = { "cuda",
+                                                     spyi_cuda_enumerate,
+                                                     spyi_cuda_create,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL };
 
-const spy_backend *spy_cuda_backend(void) { return &spyi_cuda_table; }
+const spy_backend *spy_cuda_backend(void) {
+    return &spyi_cuda_table;
+}
 
 #endif // SLANGPY_CUDA_IMPLEMENTED
 

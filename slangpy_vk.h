@@ -786,8 +786,9 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 
 // >>vk/internal.h -------------------------------------------------------------------------------------------
 
-// The Vulkan backend's own types and the functions its files share. Data flow: instance.c finds an adapter, device.c
-// makes the device, memory.c and kernel.c its objects, record.c records and submits work, transfer.c moves host data.
+// The Vulkan backend's own types and the functions its files share. Data flow: instance.c finds an adapter,
+// device.c makes the device, memory.c and kernel.c its objects, record.c records and submits work, transfer.c
+// moves host data.
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
@@ -796,85 +797,84 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 // C++ refuses `= { 0 }` where the first member is an enum.
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
-#define SPYI_VK_BATCHES 16u                   // batches in flight; the next one waits for the oldest
-#define SPYI_VK_BATCH_WORK 512u               // recorded operations after which a batch is submitted in any case
-#define SPYI_VK_BATCH_BYTES (8u << 20)        // the same for bytes of blocks and small uploads
-#define SPYI_VK_IDLE_NS 40000u                // least time between two submissions that only an idle queue asks for
-#define SPYI_VK_POLL_NS 10000u                // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u                // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
+#define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
+#define SPYI_VK_BATCH_WORK 512u        // recorded operations after which a batch is submitted in any case
+#define SPYI_VK_BATCH_BYTES (8u << 20) // the same for bytes of blocks and small uploads
+#define SPYI_VK_IDLE_NS 40000u         // least time between two submissions that only an idle queue asks for
+#define SPYI_VK_POLL_NS 10000u         // time between two looks whether the queue is idle
+#define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
 #define SPYI_VK_STAGING_COUNT 4u
-#define SPYI_VK_MAX_BINDINGS 32u              // every driver's maxPushDescriptors is at least that
-#define SPYI_VK_RECENT 8u                     // kernels of a batch that are named when the device is lost
-#define SPYI_VK_SEMAPHORES 16u                // an engine's semaphores that wait for the next submission
+#define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
+#define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
+#define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
 
 // >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
-#define SPYI_VK_REQUIRED_FEATURES(X)                                                                          \
-    X(core.features, shaderInt64)                                                                             \
-    X(v12, timelineSemaphore)                                                                                 \
-    X(v12, bufferDeviceAddress)                                                                               \
+#define SPYI_VK_REQUIRED_FEATURES(X)                                                                         \
+    X(core.features, shaderInt64)                                                                            \
+    X(v12, timelineSemaphore)                                                                                \
+    X(v12, bufferDeviceAddress)                                                                              \
     X(v12, scalarBlockLayout)
 
-#define SPYI_VK_OPTIONAL_FEATURES(X)                                                                          \
-    X(core.features, shaderInt16)                                                                             \
-    X(core.features, shaderFloat64)                                                                           \
-    X(core.features, vertexPipelineStoresAndAtomics)                                                          \
-    X(core.features, fragmentStoresAndAtomics)                                                                \
-    X(core.features, shaderStorageImageExtendedFormats)                                                       \
-    X(core.features, shaderStorageImageReadWithoutFormat)                                                     \
-    X(core.features, shaderStorageImageWriteWithoutFormat)                                                    \
-    X(v11, storageBuffer16BitAccess)                                                                          \
-    X(v11, uniformAndStorageBuffer16BitAccess)                                                                \
-    X(v11, storagePushConstant16)                                                                             \
-    X(v11, variablePointersStorageBuffer)                                                                     \
-    X(v11, variablePointers)                                                                                  \
-    X(v12, storageBuffer8BitAccess)                                                                           \
-    X(v12, uniformAndStorageBuffer8BitAccess)                                                                 \
-    X(v12, storagePushConstant8)                                                                              \
-    X(v12, shaderFloat16)                                                                                     \
-    X(v12, shaderInt8)                                                                                        \
-    X(v12, shaderBufferInt64Atomics)                                                                          \
-    X(v12, shaderSharedInt64Atomics)                                                                          \
-    X(v12, shaderSubgroupExtendedTypes)                                                                       \
-    X(v12, vulkanMemoryModel)                                                                                 \
-    X(v12, vulkanMemoryModelDeviceScope)                                                                      \
-    X(v13, subgroupSizeControl)                                                                               \
-    X(v13, computeFullSubgroups)                                                                              \
-    X(v13, maintenance4)                                                                                      \
-    X(v13, shaderIntegerDotProduct)                                                                           \
-    X(atomic_float, shaderBufferFloat32Atomics)                                                               \
-    X(atomic_float, shaderBufferFloat32AtomicAdd)                                                             \
-    X(atomic_float, shaderBufferFloat64Atomics)                                                               \
-    X(atomic_float, shaderBufferFloat64AtomicAdd)                                                             \
-    X(atomic_float, shaderSharedFloat32Atomics)                                                               \
-    X(atomic_float, shaderSharedFloat32AtomicAdd)                                                             \
-    X(atomic_float, shaderSharedFloat64Atomics)                                                               \
-    X(atomic_float, shaderSharedFloat64AtomicAdd)                                                             \
-    X(atomic_float2, shaderBufferFloat16Atomics)                                                              \
-    X(atomic_float2, shaderBufferFloat16AtomicAdd)                                                            \
-    X(atomic_float2, shaderBufferFloat16AtomicMinMax)                                                         \
-    X(atomic_float2, shaderBufferFloat32AtomicMinMax)                                                         \
-    X(atomic_float2, shaderBufferFloat64AtomicMinMax)                                                         \
-    X(atomic_float2, shaderSharedFloat32AtomicMinMax)                                                         \
-    X(clock, shaderSubgroupClock)                                                                             \
+#define SPYI_VK_OPTIONAL_FEATURES(X)                                                                         \
+    X(core.features, shaderInt16)                                                                            \
+    X(core.features, shaderFloat64)                                                                          \
+    X(core.features, vertexPipelineStoresAndAtomics)                                                         \
+    X(core.features, fragmentStoresAndAtomics)                                                               \
+    X(core.features, shaderStorageImageExtendedFormats)                                                      \
+    X(core.features, shaderStorageImageReadWithoutFormat)                                                    \
+    X(core.features, shaderStorageImageWriteWithoutFormat)                                                   \
+    X(v11, storageBuffer16BitAccess)                                                                         \
+    X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
+    X(v11, storagePushConstant16)                                                                            \
+    X(v11, variablePointersStorageBuffer)                                                                    \
+    X(v11, variablePointers)                                                                                 \
+    X(v12, storageBuffer8BitAccess)                                                                          \
+    X(v12, uniformAndStorageBuffer8BitAccess)                                                                \
+    X(v12, storagePushConstant8)                                                                             \
+    X(v12, shaderFloat16)                                                                                    \
+    X(v12, shaderInt8)                                                                                       \
+    X(v12, shaderBufferInt64Atomics)                                                                         \
+    X(v12, shaderSharedInt64Atomics)                                                                         \
+    X(v12, shaderSubgroupExtendedTypes)                                                                      \
+    X(v12, vulkanMemoryModel)                                                                                \
+    X(v12, vulkanMemoryModelDeviceScope)                                                                     \
+    X(v13, subgroupSizeControl)                                                                              \
+    X(v13, computeFullSubgroups)                                                                             \
+    X(v13, maintenance4)                                                                                     \
+    X(v13, shaderIntegerDotProduct)                                                                          \
+    X(atomic_float, shaderBufferFloat32Atomics)                                                              \
+    X(atomic_float, shaderBufferFloat32AtomicAdd)                                                            \
+    X(atomic_float, shaderBufferFloat64Atomics)                                                              \
+    X(atomic_float, shaderBufferFloat64AtomicAdd)                                                            \
+    X(atomic_float, shaderSharedFloat32Atomics)                                                              \
+    X(atomic_float, shaderSharedFloat32AtomicAdd)                                                            \
+    X(atomic_float, shaderSharedFloat64Atomics)                                                              \
+    X(atomic_float, shaderSharedFloat64AtomicAdd)                                                            \
+    X(atomic_float2, shaderBufferFloat16Atomics)                                                             \
+    X(atomic_float2, shaderBufferFloat16AtomicAdd)                                                           \
+    X(atomic_float2, shaderBufferFloat16AtomicMinMax)                                                        \
+    X(atomic_float2, shaderBufferFloat32AtomicMinMax)                                                        \
+    X(atomic_float2, shaderBufferFloat64AtomicMinMax)                                                        \
+    X(atomic_float2, shaderSharedFloat32AtomicMinMax)                                                        \
+    X(clock, shaderSubgroupClock)                                                                            \
     X(clock, shaderDeviceClock)
 
-#define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                        \
-    X(VK_KHR_push_descriptor)                                                                                 \
-    X(VK_EXT_shader_atomic_float)                                                                             \
-    X(VK_EXT_shader_atomic_float2)                                                                            \
+#define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                       \
+    X(VK_KHR_push_descriptor)                                                                                \
+    X(VK_EXT_shader_atomic_float)                                                                            \
+    X(VK_EXT_shader_atomic_float2)                                                                           \
     X(VK_KHR_shader_clock)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
-    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM)
-    SPYI_VK_FEATURE_REQUIRED, // so many are required
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // so many are required
     SPYI_VK_FEATURE_BEFORE_OPTIONAL = SPYI_VK_FEATURE_REQUIRED - 1,
     SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_ENUM)
 #undef SPYI_VK_FEATURE_ENUM
-    SPYI_VK_FEATURE_COUNT
+        SPYI_VK_FEATURE_COUNT
 } spyi_vk_feature;
 
 // The names are macros of vulkan_core.h with the value 1: use them with # and ## only.
@@ -882,7 +882,7 @@ typedef enum spyi_vk_extension {
 #define SPYI_VK_EXTENSION_ENUM(name) SPYI_##name,
     SPYI_VK_OPTIONAL_EXTENSIONS(SPYI_VK_EXTENSION_ENUM)
 #undef SPYI_VK_EXTENSION_ENUM
-    SPYI_VK_EXTENSION_COUNT
+        SPYI_VK_EXTENSION_COUNT
 } spyi_vk_extension;
 
 // A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
@@ -897,25 +897,25 @@ typedef struct spyi_vk_feature_set {
 } spyi_vk_feature_set;
 
 // >>instance
-#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                         \
-    X(DestroyInstance)                                                                                        \
-    X(EnumeratePhysicalDevices)                                                                               \
-    X(EnumerateDeviceExtensionProperties)                                                                     \
-    X(GetPhysicalDeviceProperties)                                                                            \
-    X(GetPhysicalDeviceProperties2)                                                                           \
-    X(GetPhysicalDeviceFeatures2)                                                                             \
-    X(GetPhysicalDeviceMemoryProperties)                                                                      \
-    X(GetPhysicalDeviceQueueFamilyProperties)                                                                 \
-    X(CreateDevice)                                                                                           \
+#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
+    X(DestroyInstance)                                                                                       \
+    X(EnumeratePhysicalDevices)                                                                              \
+    X(EnumerateDeviceExtensionProperties)                                                                    \
+    X(GetPhysicalDeviceProperties)                                                                           \
+    X(GetPhysicalDeviceProperties2)                                                                          \
+    X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceMemoryProperties)                                                                     \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
+    X(CreateDevice)                                                                                          \
     X(GetDeviceProcAddr)
 
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library;                           // NULL: the engine's
+    void *library; // NULL: the engine's
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;
-    uint32_t api_version;                    // that it was made with
+    uint32_t api_version; // that it was made with
 #define SPYI_VK_INSTANCE_MEMBER(name) PFN_vk##name name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
 #undef SPYI_VK_INSTANCE_MEMBER
@@ -923,50 +923,50 @@ typedef struct spyi_vk_instance {
     PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
     VkDebugUtilsMessengerEXT messenger;
     spyi_mutex message_lock;
-    char message[512];                       // the driver's last complaint, for errors that carry no text of their own
+    char message[512]; // the driver's last complaint, for errors that carry no text of their own
 } spyi_vk_instance;
 
 typedef struct spyi_vk_adapter {
     VkPhysicalDevice handle;
-    uint32_t index;                          // from 1, in the order of vkEnumeratePhysicalDevices
-    uint32_t api_version;                    // what device and instance both have
+    uint32_t index;       // from 1, in the order of vkEnumeratePhysicalDevices
+    uint32_t api_version; // what device and instance both have
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t max_allocation;                 // bytes
+    uint64_t max_allocation; // bytes
     uint32_t max_push_descriptors;
-    uint32_t subgroup_operations;            // VkSubgroupFeatureFlags in compute kernels
+    uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
     uint32_t queue_family;
-    uint32_t lane_family;                    // of the downloads' queue; queue_family: none of its own
+    uint32_t lane_family; // of the downloads' queue; queue_family: none of its own
     uint32_t timestamp_bits;
-    bool features[SPYI_VK_FEATURE_COUNT];    // what it has; in spyi_vk_gpu: what is enabled
+    bool features[SPYI_VK_FEATURE_COUNT]; // what it has; in spyi_vk_gpu: what is enabled
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    bool float_controls[5];                  // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
+    bool float_controls[5]; // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
     spy_device_info info;
-    char refusal[256];                       // why it cannot be used; "": it can
+    char refusal[256]; // why it cannot be used; "": it can
 } spyi_vk_adapter;
 
 // >>the device
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk;                        // mapped
-    size_t used;                             // bytes
+    spyi_chunk chunk; // mapped
+    size_t used;      // bytes
 } spyi_vk_page;
 
 // One command buffer with what must live until it has been executed. Number n uses slot n % SPYI_VK_BATCHES.
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number;                         // of the last batch that was recorded here; 0: none
+    uint64_t number; // of the last batch that was recorded here; 0: none
     spyi_vk_page *pages;
-    spyi_kernel *recent[SPYI_VK_RECENT];     // the last kernels, a ring
-    uint32_t recent_count;                   // all kernels of the batch
+    spyi_kernel *recent[SPYI_VK_RECENT]; // the last kernels, a ring
+    uint32_t recent_count;               // all kernels of the batch
 } spyi_vk_batch;
 
 typedef struct spyi_vk_staging {
-    spyi_chunk chunk;                        // size 0: not allocated yet
-    size_t used;                             // bytes
-    uint64_t number;                         // the last batch (uploads) or lane submission (downloads) that uses it
-    VkCommandPool pool;                      // downloads only
+    spyi_chunk chunk;   // size 0: not allocated yet
+    size_t used;        // bytes
+    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses it
+    VkCommandPool pool; // downloads only
     VkCommandBuffer commands;
 } spyi_vk_staging;
 
@@ -988,41 +988,41 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     uint32_t block_size;
-    uint32_t push_size;                      // multiple of 4: the block, or 8 for its address
+    uint32_t push_size; // multiple of 4: the block, or 8 for its address
     uint32_t binding_count;
     bool block_by_address;
-    char label[64];                          // cut off
+    char label[64]; // cut off
 } spyi_vk_kernel;
 
 typedef struct spyi_vk_gpu {
-    spyi_gpu_base base;                      // first
+    spyi_gpu_base base; // first
     struct VolkDeviceTable vk;
     VkDevice device;
     VkQueue queue;
     uint32_t queue_family, lane_family;
-    bool owned;                              // we made the device
-    bool spins;                              // waits spin first: not where the CPU does the GPU's work
+    bool owned; // we made the device
+    bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
     // Recording. `open` is the number of the batch being recorded, so open - 1 is the last one submitted.
-    VkCommandBuffer commands;                // to record into; NULL: none begun
-    spyi_vk_kernel *bound;                   // kernel whose pipeline is bound in it
+    VkCommandBuffer commands; // to record into; NULL: none begun
+    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
     uint64_t open;
-    uint64_t finished;                       // as last seen
-    uint32_t work;                           // operations in the open batch
-    size_t work_bytes;                       // in its pages
-    uint64_t next_poll_ns;                   // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;                    // the open one's slot; NULL: not begun
+    uint64_t finished;     // as last seen
+    uint32_t work;         // operations in the open batch
+    size_t work_bytes;     // in its pages
+    uint64_t next_poll_ns; // not before then: look whether the queue is idle
+    spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // An engine's command buffer, instead of ours.
-    VkCommandBuffer external;                // NULL: none set
-    bool external_used;                      // the open batch's number stands for work in it
-    uint64_t external_number;                // first number whose work may be in one that has not been executed; 0: none
+    VkCommandBuffer external; // NULL: none set
+    bool external_used;       // the open batch's number stands for work in it
+    uint64_t external_number; // first number whose work may be in one that has not been executed; 0: none
     spyi_vk_page *external_pages;
-    spyi_vk_semaphores waits, signals;       // of the next submission
+    spyi_vk_semaphores waits, signals; // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
@@ -1031,14 +1031,14 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    VkQueue lane_queue;                      // may equal queue
-    VkSemaphore lane;                        // timeline of the lane
-    uint64_t lane_number;                    // last submission to it
+    VkQueue lane_queue;   // may equal queue
+    VkSemaphore lane;     // timeline of the lane
+    uint64_t lane_number; // last submission to it
 
-    VkQueryPool queries;                     // two timestamps; made when first used
-    uint64_t time_number;                    // batch of time_end; 0: none
+    VkQueryPool queries;  // two timestamps; made when first used
+    uint64_t time_number; // batch of time_end; 0: none
 
-    uint32_t memory_type[4];                 // by spyi_vk_memory
+    uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;
     spyi_mutex layout_lock;
     spyi_vk_layout *layouts;
@@ -1056,17 +1056,18 @@ typedef enum spyi_vk_memory {
 } spyi_vk_memory;
 
 // >>features.c
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature);           // of its VkBool32 in a spyi_vk_feature_set
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // of its VkBool32 in a spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
 // Fill in sType and pNext for what this adapter has (extensions and api_version are known).
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
 // SPIR-V is well formed, has the entry point, and needs only what is enabled in `adapter`.
-SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc, spyi_text *error);
+SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
+                                      spyi_text *error);
 
 // >>instance.c
-SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx, const spy_vk_desc *engine,
-                                         bool enable_validation, spyi_text *error);
+SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
+                                         const spy_vk_desc *engine, bool enable_validation, spyi_text *error);
 SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance);
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error);
@@ -1075,7 +1076,8 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
 
 // >>device.c
-SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                  spyi_text *error);
 SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
 SPYI_FN const char *spyi_vk_result_name(VkResult result);
 // Append "`what` failed: VK_..." and return the status that goes with it.
@@ -1103,10 +1105,11 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
 
 // >>record.c
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                                uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                                bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
+                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                spyi_text *error);
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                uint32_t pattern, bool barrier, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
@@ -1120,11 +1123,13 @@ SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
-SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error); // command buffers, timelines
+SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu,
+                                               spyi_text *error); // command buffers, timelines
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu);
-SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine has still to do
-SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns,
-                                      spyi_text *error);
+SPYI_FN uint64_t
+spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine has still to do
+SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
+                                      uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
@@ -1132,22 +1137,23 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
-                                  bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
-                                    uint64_t after, spyi_text *error);
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                  uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                    uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
 // >>engine.c: the parts of the public functions that need no spy_device
 SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error);
 SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error);
-SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore, uint64_t value,
-                                         spyi_text *error);
+SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
+                                         uint64_t value, spyi_text *error);
 
 // >>vk/features.c -------------------------------------------------------------------------------------------
 
-// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's SPIR-V against
-// those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the GPU (vulkan.md 12).
+// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's
+// SPIR-V against those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the
+// GPU (vulkan.md 12).
 
 typedef struct spyi_vk_feature_entry {
     const char *name;
@@ -1168,9 +1174,15 @@ static const char *const spyi_vk_extension_names[] = { SPYI_VK_OPTIONAL_EXTENSIO
 #undef SPYI_VK_FEATURE_NAME
 #undef SPYI_VK_EXTENSION_NAME
 
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature) { return spyi_vk_feature_entries[feature].offset; }
-SPYI_FN const char *spyi_vk_feature_name(uint32_t feature) { return spyi_vk_feature_entries[feature].name; }
-SPYI_FN const char *spyi_vk_extension_name(uint32_t extension) { return spyi_vk_extension_names[extension]; }
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature) {
+    return spyi_vk_feature_entries[feature].offset;
+}
+SPYI_FN const char *spyi_vk_feature_name(uint32_t feature) {
+    return spyi_vk_feature_entries[feature].name;
+}
+SPYI_FN const char *spyi_vk_extension_name(uint32_t extension) {
+    return spyi_vk_extension_names[extension];
+}
 
 spy_vk_requirements spy_vk_required_features(void) {
     spy_vk_requirements r;
@@ -1224,73 +1236,77 @@ typedef struct spyi_vk_capability {
     const char *name;
 } spyi_vk_capability;
 
-#define SPYI_VK_CAP(number, name) { number, SPYI_VK_NEED_NOTHING, 0, 0, #name },
-#define SPYI_VK_CAP_FEATURE(number, name, feature)                                                            \
-    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##feature, #name },
-#define SPYI_VK_CAP_EITHER(number, name, feature, other)                                                      \
-    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##other, #name },
-#define SPYI_VK_CAP_SUBGROUP(number, name, bit)                                                               \
-    { number, SPYI_VK_NEED_SUBGROUP, VK_SUBGROUP_FEATURE_##bit##_BIT, 0, #name },
-#define SPYI_VK_CAP_FLOAT(number, name, index) { number, SPYI_VK_NEED_FLOAT, index, 0, #name },
+#define SPYI_VK_CAP(number, name)                                                                            \
+    { number, SPYI_VK_NEED_NOTHING, 0, 0, #name }
+#define SPYI_VK_CAP_EITHER(number, name, feature, other)                                                     \
+    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##other, #name }
+#define SPYI_VK_CAP_FEATURE(number, name, feature) SPYI_VK_CAP_EITHER(number, name, feature, feature)
+#define SPYI_VK_CAP_SUBGROUP(number, name, bit)                                                              \
+    { number, SPYI_VK_NEED_SUBGROUP, VK_SUBGROUP_FEATURE_##bit##_BIT, 0, #name }
+#define SPYI_VK_CAP_FLOAT(number, name, index)                                                               \
+    { number, SPYI_VK_NEED_FLOAT, index, 0, #name }
 
-// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not listed is refused.
+// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not listed is
+// refused.
 static const spyi_vk_capability spyi_vk_capabilities[] = {
-    SPYI_VK_CAP(0, Matrix)
-    SPYI_VK_CAP(1, Shader)
-    SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16)
-    SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64)
-    SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64)
-    SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics)
-    SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16)
-    SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8)
-    SPYI_VK_CAP(43, Sampled1D)
-    SPYI_VK_CAP(44, Image1D)
-    SPYI_VK_CAP(46, SampledBuffer)
-    SPYI_VK_CAP(47, ImageBuffer)
-    SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats)
-    SPYI_VK_CAP(50, ImageQuery)
-    SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat)
-    SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat)
-    SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC)
-    SPYI_VK_CAP_SUBGROUP(62, GroupNonUniformVote, VOTE)
-    SPYI_VK_CAP_SUBGROUP(63, GroupNonUniformArithmetic, ARITHMETIC)
-    SPYI_VK_CAP_SUBGROUP(64, GroupNonUniformBallot, BALLOT)
-    SPYI_VK_CAP_SUBGROUP(65, GroupNonUniformShuffle, SHUFFLE)
-    SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE)
-    SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED)
-    SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD)
-    SPYI_VK_CAP(4427, DrawParameters)
-    SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess)
-    SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess)
-    SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16)
-    SPYI_VK_CAP(4437, DeviceGroup)
-    SPYI_VK_CAP_FEATURE(4441, VariablePointersStorageBuffer, variablePointersStorageBuffer)
-    SPYI_VK_CAP_FEATURE(4442, VariablePointers, variablePointers)
-    SPYI_VK_CAP_FEATURE(4448, StorageBuffer8BitAccess, storageBuffer8BitAccess)
-    SPYI_VK_CAP_FEATURE(4449, UniformAndStorageBuffer8BitAccess, uniformAndStorageBuffer8BitAccess)
-    SPYI_VK_CAP_FEATURE(4450, StoragePushConstant8, storagePushConstant8)
-    SPYI_VK_CAP_FLOAT(4464, DenormPreserve, 0)
-    SPYI_VK_CAP_FLOAT(4465, DenormFlushToZero, 1)
-    SPYI_VK_CAP_FLOAT(4466, SignedZeroInfNanPreserve, 2)
-    SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3)
-    SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4)
-    SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock)
-    SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel)
-    SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope)
-    SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress)
-    SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax, shaderSharedFloat32AtomicMinMax)
-    SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax)
-    SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax)
-    SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct)
-    SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct)
-    SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct)
-    SPYI_VK_CAP_FEATURE(6019, DotProduct, shaderIntegerDotProduct)
-    SPYI_VK_CAP_EITHER(6033, AtomicFloat32AddEXT, shaderBufferFloat32AtomicAdd, shaderSharedFloat32AtomicAdd)
-    SPYI_VK_CAP_EITHER(6034, AtomicFloat64AddEXT, shaderBufferFloat64AtomicAdd, shaderSharedFloat64AtomicAdd)
-    SPYI_VK_CAP_FEATURE(6095, AtomicFloat16AddEXT, shaderBufferFloat16AtomicAdd)
+    SPYI_VK_CAP(0, Matrix),
+    SPYI_VK_CAP(1, Shader),
+    SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
+    SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
+    SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
+    SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics),
+    SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16),
+    SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8),
+    SPYI_VK_CAP(43, Sampled1D),
+    SPYI_VK_CAP(44, Image1D),
+    SPYI_VK_CAP(46, SampledBuffer),
+    SPYI_VK_CAP(47, ImageBuffer),
+    SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats),
+    SPYI_VK_CAP(50, ImageQuery),
+    SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat),
+    SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat),
+    SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC),
+    SPYI_VK_CAP_SUBGROUP(62, GroupNonUniformVote, VOTE),
+    SPYI_VK_CAP_SUBGROUP(63, GroupNonUniformArithmetic, ARITHMETIC),
+    SPYI_VK_CAP_SUBGROUP(64, GroupNonUniformBallot, BALLOT),
+    SPYI_VK_CAP_SUBGROUP(65, GroupNonUniformShuffle, SHUFFLE),
+    SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE),
+    SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED),
+    SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD),
+    SPYI_VK_CAP(4427, DrawParameters),
+    SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess),
+    SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess),
+    SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16),
+    SPYI_VK_CAP(4437, DeviceGroup),
+    SPYI_VK_CAP_FEATURE(4441, VariablePointersStorageBuffer, variablePointersStorageBuffer),
+    SPYI_VK_CAP_FEATURE(4442, VariablePointers, variablePointers),
+    SPYI_VK_CAP_FEATURE(4448, StorageBuffer8BitAccess, storageBuffer8BitAccess),
+    SPYI_VK_CAP_FEATURE(4449, UniformAndStorageBuffer8BitAccess, uniformAndStorageBuffer8BitAccess),
+    SPYI_VK_CAP_FEATURE(4450, StoragePushConstant8, storagePushConstant8),
+    SPYI_VK_CAP_FLOAT(4464, DenormPreserve, 0),
+    SPYI_VK_CAP_FLOAT(4465, DenormFlushToZero, 1),
+    SPYI_VK_CAP_FLOAT(4466, SignedZeroInfNanPreserve, 2),
+    SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3),
+    SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4),
+    SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock),
+    SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel),
+    SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope),
+    SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress),
+    SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax,
+                       shaderSharedFloat32AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct),
+    SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct),
+    SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct),
+    SPYI_VK_CAP_FEATURE(6019, DotProduct, shaderIntegerDotProduct),
+    SPYI_VK_CAP_EITHER(6033, AtomicFloat32AddEXT, shaderBufferFloat32AtomicAdd, shaderSharedFloat32AtomicAdd),
+    SPYI_VK_CAP_EITHER(6034, AtomicFloat64AddEXT, shaderBufferFloat64AtomicAdd, shaderSharedFloat64AtomicAdd),
+    SPYI_VK_CAP_FEATURE(6095, AtomicFloat16AddEXT, shaderBufferFloat16AtomicAdd),
 };
 
-static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint32_t number, spyi_text *error) {
+static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint32_t number,
+                                           spyi_text *error) {
     size_t i, n = sizeof spyi_vk_capabilities / sizeof spyi_vk_capabilities[0];
     const spyi_vk_capability *c = NULL;
     bool there = true;
@@ -1298,7 +1314,9 @@ static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint3
         if (spyi_vk_capabilities[i].number == number) c = &spyi_vk_capabilities[i];
     }
     if (c == NULL) {
-        spyi_text_add(error, "the kernel needs the SPIR-V capability number %u, which the library does not know", number);
+        spyi_text_add(error,
+                      "the kernel needs the SPIR-V capability number %u, which the library does not know",
+                      number);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (c->need == SPYI_VK_NEED_FEATURE) there = adapter->features[c->value] || adapter->features[c->other];
@@ -1323,21 +1341,25 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
     return false;
 }
 
-SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
+                                      spyi_text *error) {
     // Of the enumerants that SPIR-V's text is made of, three matter here.
     enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
     const uint32_t *words = (const uint32_t *)desc->code;
     size_t i, size, count = desc->code_size / 4;
     bool entry = false;
     if (words == NULL || desc->code_size % 4 != 0 || count < 5 || words[0] != 0x07230203u) {
-        spyi_text_add(error, "the code of kernel '%s' is not SPIR-V", desc->label ? desc->label : desc->entry);
+        spyi_text_add(error, "the code of kernel '%s' is not SPIR-V",
+                      desc->label ? desc->label : desc->entry);
         return SPY_ERROR_COMPILE;
     }
     for (i = 5; i < count; i += size) {
         uint32_t op = words[i] & 0xffffu;
         size = words[i] >> 16;
-        if (size == 0 || size > count - i || (op == CAPABILITY && size < 2) || (op == ENTRY_POINT && size < 4)) {
-            spyi_text_add(error, "the SPIR-V of kernel '%s' is damaged at word %zu", desc->label ? desc->label : desc->entry, i);
+        if (size == 0 || size > count - i || (op == CAPABILITY && size < 2) ||
+            (op == ENTRY_POINT && size < 4)) {
+            spyi_text_add(error, "the SPIR-V of kernel '%s' is damaged at word %zu",
+                          desc->label ? desc->label : desc->entry, i);
             return SPY_ERROR_COMPILE;
         }
         if (op == CAPABILITY) {
@@ -1355,7 +1377,8 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
 
 // >>vk/instance.c -------------------------------------------------------------------------------------------
 
-// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the choice.
+// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the
+// choice.
 
 #define SPYI_VK_MAX_ADAPTERS 32u
 #define SPYI_VK_MAX_FAMILIES 32u
@@ -1389,7 +1412,8 @@ static spy_status spyi_vk_open_loader(spyi_vk_instance *instance, spyi_text *err
     }
     spyi_text_add(error, "the Vulkan loader cannot be opened; looked for");
     for (i = 0; i < count; i++) spyi_text_add(error, "%s %s", i == 0 ? "" : ",", names[i]);
-    spyi_text_add(error, " (%s); on Debian: apt-get install libvulkan1 mesa-vulkan-drivers", spyi_library_error());
+    spyi_text_add(error, " (%s); on Debian: apt-get install libvulkan1 mesa-vulkan-drivers",
+                  spyi_library_error());
     return SPY_ERROR_NO_DEVICE;
 }
 
@@ -1397,7 +1421,8 @@ static spy_status spyi_vk_open_loader(spyi_vk_instance *instance, spyi_text *err
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                          VkDebugUtilsMessageTypeFlagsEXT types,
-                                                         const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+                                                         const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                         void *user) {
     spyi_vk_instance *instance = (spyi_vk_instance *)user;
     spy_log_level level = SPY_LOG_DEBUG;
     const char *name = data->pMessageIdName != NULL ? data->pMessageIdName : "message";
@@ -1421,11 +1446,13 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeve
 static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMessengerCreateInfoEXT *info) {
     SPYI_VK_ZERO(*info);
     info->sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
-    info->messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
+    info->messageSeverity =
+        VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
     if (spyi_log_wants(instance->ctx, SPY_LOG_DEBUG)) {
         info->messageSeverity |= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
     }
-    info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+    info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
+                        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                         VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
     info->pfnUserCallback = spyi_vk_on_message;
     info->pUserData = instance;
@@ -1434,8 +1461,8 @@ static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMesse
 // >>instance
 
 static bool spyi_vk_has_layer(const spyi_vk_instance *instance, const char *name) {
-    PFN_vkEnumerateInstanceLayerProperties list =
-        (PFN_vkEnumerateInstanceLayerProperties)instance->get_proc(NULL, "vkEnumerateInstanceLayerProperties");
+    PFN_vkEnumerateInstanceLayerProperties list = (PFN_vkEnumerateInstanceLayerProperties)instance->get_proc(
+        NULL, "vkEnumerateInstanceLayerProperties");
     VkLayerProperties *layers;
     uint32_t i, count = 0, capacity;
     bool found = false;
@@ -1450,9 +1477,11 @@ static bool spyi_vk_has_layer(const spyi_vk_instance *instance, const char *name
     return found;
 }
 
-static bool spyi_vk_has_instance_extension(const spyi_vk_instance *instance, const char *layer, const char *name) {
+static bool spyi_vk_has_instance_extension(const spyi_vk_instance *instance, const char *layer,
+                                           const char *name) {
     PFN_vkEnumerateInstanceExtensionProperties list =
-        (PFN_vkEnumerateInstanceExtensionProperties)instance->get_proc(NULL, "vkEnumerateInstanceExtensionProperties");
+        (PFN_vkEnumerateInstanceExtensionProperties)instance->get_proc(
+            NULL, "vkEnumerateInstanceExtensionProperties");
     VkExtensionProperties *items;
     uint32_t i, count = 0, capacity;
     bool found = false;
@@ -1498,8 +1527,9 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     if (enable_validation && spyi_vk_has_layer(instance, SPYI_VK_VALIDATION_LAYER)) {
         layers[info.enabledLayerCount++] = SPYI_VK_VALIDATION_LAYER;
     } else if (enable_validation) {
-        spyi_logf(instance->ctx, SPY_LOG_WARNING, "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
-                                                  " is not installed (Debian: vulkan-validationlayers)");
+        spyi_logf(instance->ctx, SPY_LOG_WARNING,
+                  "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
+                  " is not installed (Debian: vulkan-validationlayers)");
     }
     *debug_utils = spyi_vk_has_instance_extension(instance, NULL, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
                    (info.enabledLayerCount > 0 &&
@@ -1528,9 +1558,11 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
-// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be destroyed.
-SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx, const spy_vk_desc *engine,
-                                         bool enable_validation, spyi_text *error) {
+// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be
+// destroyed.
+SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
+                                         const spy_vk_desc *engine, bool enable_validation,
+                                         spyi_text *error) {
     bool debug_utils = false;
     spy_status status = SPY_OK;
     const char *missing = NULL;
@@ -1554,8 +1586,8 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
             return status;
         }
     }
-#define SPYI_VK_LOAD(name)                                                                                    \
-    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                          \
+#define SPYI_VK_LOAD(name)                                                                                   \
+    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                         \
     if (instance->name == NULL) missing = "vk" #name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_LOAD)
 #undef SPYI_VK_LOAD
@@ -1565,8 +1597,8 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
         return SPY_ERROR_NO_DEVICE;
     }
     // NULL unless the instance, ours or the engine's, has the extension.
-    instance->set_name =
-        (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle, "vkSetDebugUtilsObjectNameEXT");
+    instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
+                                                                              "vkSetDebugUtilsObjectNameEXT");
     if (debug_utils) {
         PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
             instance->handle, "vkCreateDebugUtilsMessengerEXT");
@@ -1584,8 +1616,10 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
 
 SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
     if (instance->get_proc == NULL) return;
-    if (instance->messenger != VK_NULL_HANDLE) instance->destroy_messenger(instance->handle, instance->messenger, NULL);
-    if (instance->owned && instance->DestroyInstance != NULL) instance->DestroyInstance(instance->handle, NULL);
+    if (instance->messenger != VK_NULL_HANDLE)
+        instance->destroy_messenger(instance->handle, instance->messenger, NULL);
+    if (instance->owned && instance->DestroyInstance != NULL)
+        instance->DestroyInstance(instance->handle, NULL);
     spyi_mutex_destroy(&instance->message_lock);
     if (instance->library != NULL) spyi_library_close(instance->library);
     SPYI_VK_ZERO(*instance);
@@ -1608,23 +1642,27 @@ static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     VkExtensionProperties *items;
     uint32_t i, k, count = 0, capacity;
-    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL) != VK_SUCCESS || count == 0) return;
+    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL) != VK_SUCCESS ||
+        count == 0)
+        return;
     capacity = count;
     items = (VkExtensionProperties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
     if (items == NULL) return;
     if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, items) >= 0) {
         for (i = 0; i < count; i++) {
             for (k = 0; k < SPYI_VK_EXTENSION_COUNT; k++) {
-                if (strcmp(items[i].extensionName, spyi_vk_extension_name(k)) == 0) adapter->extensions[k] = true;
+                if (strcmp(items[i].extensionName, spyi_vk_extension_name(k)) == 0)
+                    adapter->extensions[k] = true;
             }
         }
     }
     spyi_free(instance->ctx, items, capacity * sizeof *items);
 }
 
-// One family for all work: the one with compute that can do most, since order between queues costs semaphores. Downloads
-// go through a copy engine where there is one, beside the work: with a second queue of a family with graphics instead, an
-// H200 slices time (375 us for a download of 4 bytes, which also waited for kernels that it did not need).
+// One family for all work: the one with compute that can do most, since order between queues costs
+// semaphores. Downloads go through a copy engine where there is one, beside the work: with a second queue of
+// a family with graphics instead, an H200 slices time (375 us for a download of 4 bytes, which also waited
+// for kernels that it did not need).
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
@@ -1695,17 +1733,22 @@ static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
     const VkPhysicalDeviceLimits *limits = &adapter->limits;
     const bool *f = adapter->features;
     uint32_t i;
-    if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_FLOAT16;
+    if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess])
+        info->features |= SPY_FEATURE_FLOAT16;
     if (f[SPYI_VK_FEATURE_shaderFloat64]) info->features |= SPY_FEATURE_FLOAT64;
-    if (f[SPYI_VK_FEATURE_shaderInt8] && f[SPYI_VK_FEATURE_storageBuffer8BitAccess]) info->features |= SPY_FEATURE_INT8;
-    if (f[SPYI_VK_FEATURE_shaderInt16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_INT16;
+    if (f[SPYI_VK_FEATURE_shaderInt8] && f[SPYI_VK_FEATURE_storageBuffer8BitAccess])
+        info->features |= SPY_FEATURE_INT8;
+    if (f[SPYI_VK_FEATURE_shaderInt16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess])
+        info->features |= SPY_FEATURE_INT16;
     if (f[SPYI_VK_FEATURE_shaderInt64]) info->features |= SPY_FEATURE_INT64;
     if (f[SPYI_VK_FEATURE_shaderBufferFloat32AtomicAdd]) info->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
     if (adapter->timestamp_bits != 0) info->features |= SPY_FEATURE_TIMESTAMPS;
-    if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0) info->features |= SPY_FEATURE_SUBGROUPS;
+    if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0)
+        info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
     info->max_group_size = limits->maxComputeWorkGroupInvocations;
-    if (limits->maxComputeWorkGroupSize[0] < info->max_group_size) info->max_group_size = limits->maxComputeWorkGroupSize[0];
+    if (limits->maxComputeWorkGroupSize[0] < info->max_group_size)
+        info->max_group_size = limits->maxComputeWorkGroupSize[0];
     info->max_group_count = limits->maxComputeWorkGroupCount[0];
     info->max_inline_block_bytes = limits->maxPushConstantsSize;
     info->max_binding_bytes = limits->maxStorageBufferRange;
@@ -1731,11 +1774,13 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
     adapter->info.type = spyi_vk_adapter_type(properties.deviceType);
     adapter->info.api_version = properties.apiVersion;
     (void)snprintf(adapter->info.name, sizeof adapter->info.name, "%s", properties.deviceName);
-    adapter->api_version = properties.apiVersion < instance->api_version ? properties.apiVersion : instance->api_version;
+    adapter->api_version =
+        properties.apiVersion < instance->api_version ? properties.apiVersion : instance->api_version;
     instance->GetPhysicalDeviceMemoryProperties(device, &adapter->memory);
     if (adapter->api_version < VK_API_VERSION_1_2) {
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
-                       VK_API_VERSION_MAJOR(adapter->api_version), VK_API_VERSION_MINOR(adapter->api_version));
+                       VK_API_VERSION_MAJOR(adapter->api_version),
+                       VK_API_VERSION_MINOR(adapter->api_version));
         return; // the structs of the other queries are unknown there
     }
     spyi_vk_query_extensions(instance, adapter);
@@ -1755,7 +1800,9 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
 
 // >>choice
 
-static char spyi_vk_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char spyi_vk_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
 
 static bool spyi_vk_contains(const char *text, const char *part) {
     for (;; text++) {
@@ -1770,8 +1817,10 @@ static bool spyi_vk_contains(const char *text, const char *part) {
 static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
     if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
     if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
-    if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name)) return "has another name";
-    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type) return "is of another type";
+    if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name))
+        return "has another name";
+    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type)
+        return "is of another type";
     return NULL;
 }
 
@@ -1782,7 +1831,8 @@ static void spyi_vk_explain_choice(const spyi_vk_instance *instance, const spy_d
     spyi_text_add(error, "no Vulkan device fits; looked for ");
     if (desc->adapter != 0) spyi_text_add(error, "adapter %u", desc->adapter);
     else spyi_text_add(error, "an adapter of %s type", spyi_vk_type_name(desc->adapter_type));
-    if (desc->adapter == 0 && desc->adapter_name != NULL) spyi_text_add(error, " named '%s'", desc->adapter_name);
+    if (desc->adapter == 0 && desc->adapter_name != NULL)
+        spyi_text_add(error, " named '%s'", desc->adapter_name);
     spyi_text_add(error, "; found");
     if (count == 0) spyi_text_add(error, " none (on Debian: apt-get install mesa-vulkan-drivers)");
     for (i = 0; i < count; i++) {
@@ -1794,8 +1844,8 @@ static void spyi_vk_explain_choice(const spyi_vk_instance *instance, const spy_d
     }
 }
 
-static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysicalDevice *devices, uint32_t *count,
-                                       spyi_text *error) {
+static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysicalDevice *devices,
+                                       uint32_t *count, spyi_text *error) {
     VkResult result;
     *count = SPYI_VK_MAX_ADAPTERS;
     result = instance->EnumeratePhysicalDevices(instance->handle, count, devices);
@@ -1804,7 +1854,8 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
     return SPY_ERROR_NO_DEVICE;
 }
 
-// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this order.
+// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this
+// order.
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
@@ -1850,10 +1901,12 @@ SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_t
 
 // >>vk/device.c ---------------------------------------------------------------------------------------------
 
-// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as errors.
+// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as
+// errors.
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
-#define SPYI_VK_RESULT(name)                                                                                  \
+// clang-format off
+#define SPYI_VK_RESULT(name) \
     case name: return #name;
     switch ((int)result) {
         SPYI_VK_RESULT(VK_SUCCESS)
@@ -1878,10 +1931,11 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
     default: return "an unknown VkResult";
     }
 #undef SPYI_VK_RESULT
+    // clang-format on
 }
 
-// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only kernels
-// that no unfinished work uses may be destroyed.
+// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only
+// kernels that no unfinished work uses may be destroyed.
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t i, shown = 0;
@@ -1892,7 +1946,8 @@ static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
         for (i = 0; i < count; i++) {
             const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
-            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",", ((const spyi_vk_kernel *)(const void *)kernel)->label);
+            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",",
+                          ((const spyi_vk_kernel *)(const void *)kernel)->label);
         }
         shown++;
     }
@@ -1974,19 +2029,25 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     uint32_t i, k;
     if (engine->instance == NULL || engine->physical_device == NULL || engine->queue == NULL) {
         spyi_text_add(error, "spy_vk_desc has a device but no %s",
-                      engine->instance == NULL ? "instance" : engine->queue == NULL ? "queue" : "physical_device");
+                      engine->instance == NULL ? "instance"
+                      : engine->queue == NULL  ? "queue"
+                                               : "physical_device");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_vk_query_adapter(&gpu->instance, (VkPhysicalDevice)engine->physical_device, 1, &gpu->adapter);
     if (gpu->adapter.refusal[0] != '\0') {
-        spyi_text_add(error, "the engine's physical device '%s' %s", gpu->adapter.info.name, gpu->adapter.refusal);
+        spyi_text_add(error, "the engine's physical device '%s' %s", gpu->adapter.info.name,
+                      gpu->adapter.refusal);
         return SPY_ERROR_NO_DEVICE;
     }
     for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) enabled[i] = i < SPYI_VK_FEATURE_REQUIRED;
     for (k = 0; k < engine->enabled_feature_count; k++) {
-        for (i = 0; i < SPYI_VK_FEATURE_COUNT && strcmp(engine->enabled_features[k], spyi_vk_feature_name(i)) != 0;) i++;
+        for (i = 0;
+             i < SPYI_VK_FEATURE_COUNT && strcmp(engine->enabled_features[k], spyi_vk_feature_name(i)) != 0;)
+            i++;
         if (i == SPYI_VK_FEATURE_COUNT || !gpu->adapter.features[i]) {
-            spyi_text_add(error, "spy_vk_desc.enabled_features names '%s', which %s", engine->enabled_features[k],
+            spyi_text_add(error, "spy_vk_desc.enabled_features names '%s', which %s",
+                          engine->enabled_features[k],
                           i == SPYI_VK_FEATURE_COUNT ? "spy_vk_required_features() does not list"
                                                      : "the physical device lacks");
             return SPY_ERROR_INVALID_ARGUMENT;
@@ -2005,7 +2066,8 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it was.
+// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it
+// was.
 static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
     PFN_vkGetDeviceProcAddr before;
     spyi_global_lock();
@@ -2020,7 +2082,8 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const VkMemoryType *type = &gpu->adapter.memory.memoryTypes[gpu->memory_type[SPYI_VK_MEMORY_DEVICE]];
-    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     limits->info = gpu->adapter.info;
     limits->target = SPYI_TARGET_SPIRV;
@@ -2040,14 +2103,16 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     limits->fill_alignment = 4;
     limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
     limits->bindings_from_bytes = (uint64_t)8 << 20;
-    limits->unified_memory = gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
+    limits->unified_memory =
+        gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
 
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkPipelineCacheCreateInfo cache;
     VkResult result;
-    spy_status status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    spy_status status =
+        spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
     if (status != SPY_OK) return status;
     if (engine != NULL && engine->device != NULL) {
         status = spyi_vk_use_engine(gpu, engine, error);
@@ -2072,7 +2137,8 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     return spyi_vk_make_submit_objects(gpu, error);
 }
 
-SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **out, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **out,
+                                  spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)spyi_allocate(ctx, sizeof *gpu);
     spy_status status;
     *out = NULL;
@@ -2119,8 +2185,9 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
 static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags need,
                               VkMemoryPropertyFlags want, VkMemoryPropertyFlags avoid, uint32_t *type) {
     // Protected, lazily allocated and vendors' coherent types are never meant for buffers like ours.
-    const VkMemoryPropertyFlags never = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
-                                        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
+    const VkMemoryPropertyFlags never =
+        VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
+        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
     uint32_t i;
     int best = -1;
     for (i = 0; i < memory->memoryTypeCount; i++) {
@@ -2133,18 +2200,22 @@ static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, Vk
     return best >= 0;
 }
 
-// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell otherwise.
+// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell
+// otherwise.
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkMemoryPropertyFlags host =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     bool discrete = gpu->adapter.info.type == SPY_ADAPTER_DISCRETE;
-    bool ok = spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
-                                &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
-              spyi_vk_find_type(memory, host, cached, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_READBACK]) &&
-              spyi_vk_find_type(memory, host, 0, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_STAGING]) &&
-              spyi_vk_find_type(memory, host, local, 0, &gpu->memory_type[SPYI_VK_MEMORY_PAGE]);
+    bool ok =
+        spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
+                          &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
+        spyi_vk_find_type(memory, host, cached, discrete ? local : 0,
+                          &gpu->memory_type[SPYI_VK_MEMORY_READBACK]) &&
+        spyi_vk_find_type(memory, host, 0, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_STAGING]) &&
+        spyi_vk_find_type(memory, host, local, 0, &gpu->memory_type[SPYI_VK_MEMORY_PAGE]);
     if (!ok) spyi_text_add(error, "the device '%s' has no usable memory types", gpu->adapter.info.name);
     return ok;
 }
@@ -2210,15 +2281,18 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
                                     spyi_chunk *chunk, spyi_text *error) {
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     uint32_t type = gpu->memory_type[kind];
-    const VkMemoryHeap *heap = &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
+    const VkMemoryHeap *heap =
+        &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
     memset(chunk, 0, sizeof *chunk);
     if (gpu->lost) {
         spyi_text_add(error, "the device was lost earlier");
         return SPY_ERROR_DEVICE_LOST;
     }
     size = spyi_align(size, 256);
-    if (size <= gpu->adapter.max_allocation && size <= heap->size) result = spyi_vk_try_allocate(gpu, type, size, chunk);
-    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY && kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
+    if (size <= gpu->adapter.max_allocation && size <= heap->size)
+        result = spyi_vk_try_allocate(gpu, type, size, chunk);
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
+        kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
         result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk);
     }
     if (result != VK_SUCCESS) {
@@ -2227,8 +2301,9 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
                       label != NULL && label[0] != '\0' ? "'" : "");
         if (size > gpu->adapter.max_allocation || size > heap->size) {
             spyi_text_add(error, "the largest allocation of '%s' is %llu bytes", gpu->adapter.info.name,
-                          (unsigned long long)(gpu->adapter.max_allocation < heap->size ? gpu->adapter.max_allocation
-                                                                                        : heap->size));
+                          (unsigned long long)(gpu->adapter.max_allocation < heap->size
+                                                   ? gpu->adapter.max_allocation
+                                                   : heap->size));
             return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
         }
         return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
@@ -2258,7 +2333,8 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset,
+                                      spyi_text *error) {
     spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
     size_t rounded = spyi_align(size, 16);
@@ -2273,7 +2349,8 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_pag
                 spyi_text_add(error, "no host memory for a page of parameters");
                 return SPY_ERROR_OUT_OF_MEMORY;
             }
-            status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_PAGE, rounded > SPYI_VK_PAGE_SIZE ? rounded : SPYI_VK_PAGE_SIZE,
+            status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_PAGE,
+                                      rounded > SPYI_VK_PAGE_SIZE ? rounded : SPYI_VK_PAGE_SIZE,
                                       "slangpy parameters", &page->chunk, error);
             if (status != SPY_OK) {
                 spyi_free(gpu->base.ctx, page, sizeof *page);
@@ -2320,8 +2397,8 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
 
 // >>vk/kernel.c ---------------------------------------------------------------------------------------------
 
-// Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it changes in
-// the device is the list of layouts, under a lock; VkPipelineCache locks itself.
+// Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it
+// changes in the device is the list of layouts, under a lock; VkPipelineCache locks itself.
 
 static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     VkDescriptorSetLayoutBinding bindings[SPYI_VK_MAX_BINDINGS];
@@ -2365,7 +2442,8 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
 }
 
 // Layouts live as long as the device: there are few, one for each pair of sizes.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count, VkPipelineLayout *out) {
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count,
+                                    VkPipelineLayout *out) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
@@ -2401,7 +2479,8 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu) {
     }
 }
 
-static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_text *error) {
+static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
+                                       spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
@@ -2419,11 +2498,13 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
 // What the driver said, when it said something: Mesa's VK_ERROR_UNKNOWN has its reason only there.
 static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_lock(&gpu->instance.message_lock);
-    if (gpu->instance.message[0] != '\0') spyi_text_add(error, "; the driver's last message: %s", gpu->instance.message);
+    if (gpu->instance.message[0] != '\0')
+        spyi_text_add(error, "; the driver's last message: %s", gpu->instance.message);
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel) {
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
+                                      spyi_vk_kernel *kernel) {
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
@@ -2442,12 +2523,14 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     info.stage.module = module;
     info.stage.pName = desc->entry;
     info.layout = kernel->layout;
-    result = gpu->vk.vkCreateComputePipelines(gpu->device, gpu->pipeline_cache, 1, &info, NULL, &kernel->pipeline);
+    result =
+        gpu->vk.vkCreateComputePipelines(gpu->device, gpu->pipeline_cache, 1, &info, NULL, &kernel->pipeline);
     gpu->vk.vkDestroyShaderModule(gpu->device, module, NULL);
     return result;
 }
 
-SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                         spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry;
     spyi_vk_kernel *kernel;
@@ -2499,15 +2582,16 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
 #define SPYI_VK_COLD
 #endif
 
-// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after this.
+// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after
+// this.
 static void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                            VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                            VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
 }
@@ -2597,8 +2681,8 @@ static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, co
 }
 
 // Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
-static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, const void *block,
-                                                  spyi_text *error) {
+static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
+                                                  const void *block, spyi_text *error) {
     unsigned char padded[512];
     const void *push = padded;
     if (kernel->block_by_address) {
@@ -2617,7 +2701,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
         return SPY_ERROR_INTERNAL;
     }
-    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size, push);
+    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                               kernel->push_size, push);
     return SPY_OK;
 }
 
@@ -2638,8 +2723,8 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
     }
     if (SPYI_LIKELY(kernel->push_size == kernel->block_size && !kernel->block_by_address)) {
         if (kernel->push_size > 0) {
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size,
-                                       dispatch->block);
+            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                       kernel->push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
@@ -2670,14 +2755,15 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                                uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error) {
-    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset, size, barrier,
-                               error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
+                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                spyi_text *error) {
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset,
+                               size, barrier, error);
 }
 
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                                bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                uint32_t pattern, bool barrier, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
@@ -2743,8 +2829,9 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
     }
     status = spyi_vk_wait(base, gpu->time_number, UINT64_MAX, error);
     if (status != SPY_OK) return status;
-    result = gpu->vk.vkGetQueryPoolResults(gpu->device, gpu->queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
-                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    result =
+        gpu->vk.vkGetQueryPoolResults(gpu->device, gpu->queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
+                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkGetQueryPoolResults", error);
     if (gpu->adapter.timestamp_bits < 64) mask = ((uint64_t)1 << gpu->adapter.timestamp_bits) - 1;
     *ns = (uint64_t)((double)((ticks[1] - ticks[0]) & mask) * (double)gpu->adapter.limits.timestampPeriod);
@@ -2753,16 +2840,18 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
 
 // >>vk/submit.c ---------------------------------------------------------------------------------------------
 
-// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a batch goes
-// to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
+// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a
+// batch goes to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
 
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) { return ((spyi_vk_gpu *)(void *)base)->open; }
+SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
+    return ((spyi_vk_gpu *)(void *)base)->open;
+}
 
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
     if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
-    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS && value > gpu->finished &&
-        value < gpu->open) { // a lost device may report anything
+    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
+        value > gpu->finished && value < gpu->open) { // a lost device may report anything
         gpu->finished = value;
     }
     return gpu->finished;
@@ -2770,7 +2859,8 @@ SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
 
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    uint64_t finished = gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+    uint64_t finished =
+        gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
     if (gpu->external_number != 0 && finished >= gpu->external_number) finished = gpu->external_number - 1;
     return finished;
 }
@@ -2830,7 +2920,8 @@ static void spyi_vk_host_barrier(spyi_vk_gpu *gpu) {
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would hang.
+// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would
+// hang.
 static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
@@ -2865,8 +2956,9 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         signals->handles[signals->count] = gpu->timeline;
         signals->values[signals->count] = gpu->open;
         signals->count++;
-        status = spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
-                                      &gpu->waits, signals, error);
+        status =
+            spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
+                                 &gpu->waits, signals, error);
     }
     if (status != SPY_OK) spyi_vk_drop_batch(gpu);
     gpu->waits.count = 0;
@@ -2882,8 +2974,8 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
 
 // >>waiting
 
-SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns,
-                                      spyi_text *error) {
+SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
+                                      uint64_t timeout_ns, spyi_text *error) {
     VkSemaphoreWaitInfo info;
     VkResult result;
     uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
@@ -2917,21 +3009,25 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
 }
 
 // For our own batches, whatever an engine's command buffers still have to do.
-SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                    spyi_text *error) {
     spy_status status;
     if (number <= gpu->finished) return SPY_OK;
     status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
     if (status != SPY_OK) return status;
     if (number > gpu->finished) gpu->finished = number;
-    if (gpu->finished + 1 == gpu->open) gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
+    if (gpu->finished + 1 == gpu->open)
+        gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     if (gpu->external_number != 0 && number >= gpu->external_number) {
-        spyi_text_add(error, "work was recorded into the engine's command buffer, which has not been reported as executed: "
-                             "call spy_vk_external_submit_finished() then");
+        spyi_text_add(
+            error,
+            "work was recorded into the engine's command buffer, which has not been reported as executed: "
+            "call spy_vk_external_submit_finished() then");
         return SPY_ERROR_NOT_READY;
     }
     if (number >= gpu->open) {
@@ -2945,7 +3041,8 @@ SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeou
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
     if (gpu->queue == VK_NULL_HANDLE) return;
     spyi_vk_lock_queue(gpu);
-    (void)gpu->vk.vkQueueWaitIdle(gpu->queue); // a lost device answers so too, and there is nobody left to tell
+    (void)gpu->vk.vkQueueWaitIdle(
+        gpu->queue); // a lost device answers so too, and there is nobody left to tell
     if (gpu->lane_queue != gpu->queue) (void)gpu->vk.vkQueueWaitIdle(gpu->lane_queue);
     spyi_vk_unlock_queue(gpu);
 }
@@ -2964,7 +3061,8 @@ static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) 
     return gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, semaphore);
 }
 
-static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkCommandPool *pool, VkCommandBuffer *commands) {
+static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkCommandPool *pool,
+                                      VkCommandBuffer *commands) {
     VkCommandPoolCreateInfo pool_info;
     VkCommandBufferAllocateInfo info;
     VkResult result;
@@ -2987,10 +3085,12 @@ SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *erro
     uint32_t i;
     if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
     for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
+        result =
+            spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
     }
     for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
+        result =
+            spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
     }
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "creating command buffers", error);
 }
@@ -3013,11 +3113,11 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 
 // >>vk/transfer.c -------------------------------------------------------------------------------------------
 
-// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory; downloads go
-// through a lane of their own (a copy engine's queue where there is one), so that they wait for what they read and no more.
-// Large ones run in pieces: the CPU copies one while the GPU transfers another.
+// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory;
+// downloads go through a lane of their own (a copy engine's queue where there is one), so that they wait for
+// what they read and no more. Large ones run in pieces: the CPU copies one while the GPU transfers another.
 
-#define SPYI_VK_COPY_THREADS 8u // H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
+#define SPYI_VK_COPY_THREADS 8u                 // H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
 #define SPYI_VK_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
 
 // >>copying by the CPU
@@ -3066,8 +3166,8 @@ static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
 }
 
 // Through a page, in order of work.
-static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                      uint64_t size, bool barrier, spyi_text *error) {
+static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
+                                      const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_page *page;
     size_t at;
     spy_status status = spyi_vk_begin(gpu, error);
@@ -3077,10 +3177,10 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
 }
 
-// At least `size` bytes in a staging buffer that nothing uses. Pinned memory costs 0.4 ms a MiB on an H200's host, so
-// that small needs get a small one first.
-static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging, spyi_vk_memory kind, uint64_t size,
-                                      spyi_text *error) {
+// At least `size` bytes in a staging buffer that nothing uses. Pinned memory costs 0.4 ms a MiB on an H200's
+// host, so that small needs get a small one first.
+static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging, spyi_vk_memory kind,
+                                      uint64_t size, spyi_text *error) {
     size_t want = SPYI_VK_STAGING_SIZE;
     if (size <= staging->chunk.size || staging->chunk.size == SPYI_VK_STAGING_SIZE) return SPY_OK;
     if (size <= SPYI_VK_STAGING_SIZE / 8) want = SPYI_VK_STAGING_SIZE / 8;
@@ -3090,7 +3190,8 @@ static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging
 }
 
 // A staging buffer with room for some of `size` bytes, whose earlier work has finished if it was full.
-static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_staging **out, spyi_text *error) {
+static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_staging **out,
+                                       spyi_text *error) {
     spyi_vk_staging *staging = &gpu->upload[gpu->upload_next];
     spy_status status = SPY_OK;
     if (staging->used > 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
@@ -3107,8 +3208,8 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     return status;
 }
 
-static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                        uint64_t size, bool barrier, spyi_text *error) {
+static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
+                                        const void *data, uint64_t size, bool barrier, spyi_text *error) {
     const char *from = (const char *)data;
     while (size > 0) {
         spyi_vk_staging *staging;
@@ -3121,9 +3222,11 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
         spyi_vk_copy_memory((char *)staging->chunk.mapped + at, from, piece);
         staging->used = spyi_align(at + piece, 16);
         staging->number = gpu->open;
-        status = spyi_vk_copy_buffer(gpu, to->handle, offset, staging->chunk.handle, at, piece, barrier, error);
+        status =
+            spyi_vk_copy_buffer(gpu, to->handle, offset, staging->chunk.handle, at, piece, barrier, error);
         // Large pieces start at once, so that the GPU transfers while the CPU copies the next one.
-        if (status == SPY_OK && piece >= ((size_t)1 << 20)) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (status == SPY_OK && piece >= ((size_t)1 << 20))
+            status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
         if (status != SPY_OK) return status;
         barrier = false; // the pieces do not overlap
         offset += piece;
@@ -3133,16 +3236,19 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
-                                  bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
+                                  uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until then.
-    if (gpu->external != VK_NULL_HANDLE) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
+    // then.
+    if (gpu->external != VK_NULL_HANDLE)
+        return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
     if (to->mapped != NULL) {
         if (!spyi_vk_is_idle(gpu)) {
-            if (size <= SPYI_VK_SMALL_UPLOAD) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
-            // Waiting costs less than copying twice through the memory that the work uses too. When an engine still
-            // holds work back, waiting is not possible, and the data take the way of unmapped memory.
+            if (size <= SPYI_VK_SMALL_UPLOAD)
+                return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+            // Waiting costs less than copying twice through the memory that the work uses too. When an engine
+            // still holds work back, waiting is not possible, and the data take the way of unmapped memory.
             if (gpu->external_number != 0) {
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
@@ -3161,8 +3267,8 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t
 // >>downloads
 
 // Record and submit one piece on the lane: it waits for batch `after` on the GPU.
-static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from, uint64_t offset,
-                                size_t size, uint64_t after, spyi_text *error) {
+static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from,
+                                uint64_t offset, size_t size, uint64_t after, spyi_text *error) {
     VkCommandBufferBeginInfo begin;
     spyi_vk_semaphores waits, signals;
     VkMemoryBarrier barrier;
@@ -3179,13 +3285,14 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     region.srcOffset = offset;
     region.dstOffset = 0;
     region.size = size;
-    gpu->vk.vkCmdCopyBuffer(staging->commands, (VkBuffer)from->handle, (VkBuffer)staging->chunk.handle, 1, &region);
+    gpu->vk.vkCmdCopyBuffer(staging->commands, (VkBuffer)from->handle, (VkBuffer)staging->chunk.handle, 1,
+                            &region);
     SPYI_VK_ZERO(barrier);
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    gpu->vk.vkCmdPipelineBarrier(staging->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                                 &barrier, 0, NULL, 0, NULL);
+    gpu->vk.vkCmdPipelineBarrier(staging->commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
     result = gpu->vk.vkEndCommandBuffer(staging->commands);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
     waits.count = after > 0 ? 1 : 0;
@@ -3199,16 +3306,16 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     return status;
 }
 
-static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from, uint64_t offset,
-                                          uint64_t size, uint64_t after, spyi_text *error) {
+static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from,
+                                          uint64_t offset, uint64_t size, uint64_t after, spyi_text *error) {
     uint64_t asked = 0, done = 0; // bytes
     uint32_t ask = 0, take = 0;   // pieces
     spy_status status = SPY_OK;
     while (done < size && status == SPY_OK) {
         if (asked < size && ask - take < SPYI_VK_STAGING_COUNT) {
             uint64_t piece = size - asked < SPYI_VK_STAGING_SIZE ? size - asked : SPYI_VK_STAGING_SIZE;
-            status = spyi_vk_fetch(gpu, &gpu->download[ask % SPYI_VK_STAGING_COUNT], from, offset + asked, (size_t)piece,
-                                   after, error);
+            status = spyi_vk_fetch(gpu, &gpu->download[ask % SPYI_VK_STAGING_COUNT], from, offset + asked,
+                                   (size_t)piece, after, error);
             asked += piece;
             ask++;
         } else {
@@ -3231,8 +3338,8 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
 }
 
 // Small, and of the latest work: in order behind it, in the same submission if that has not gone yet.
-static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
-                                         uint64_t size, spyi_text *error) {
+static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
+                                         uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
     uint64_t number;
     spy_status status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_READBACK, size, error);
@@ -3245,8 +3352,8 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
-                                    uint64_t after, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
+                                    uint64_t size, uint64_t after, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;
@@ -3297,8 +3404,8 @@ SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error)
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore, uint64_t value,
-                                         spyi_text *error) {
+SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
+                                         uint64_t value, spyi_text *error) {
     (void)gpu;
     if (semaphore == 0) {
         spyi_text_add(error, "the semaphore is NULL");
@@ -3338,7 +3445,8 @@ spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer) {
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
+    return spyi_vk_leave(device, gpu, function,
+                         spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
 }
 
 spy_status spy_vk_external_submit_finished(spy_device *device) {
@@ -3356,7 +3464,8 @@ spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_add_semaphore(gpu, &gpu->waits, semaphore, value, &error), &error);
+    return spyi_vk_leave(device, gpu, function,
+                         spyi_vk_add_semaphore(gpu, &gpu->waits, semaphore, value, &error), &error);
 }
 
 spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {
@@ -3365,11 +3474,12 @@ spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint6
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_add_semaphore(gpu, &gpu->signals, semaphore, value, &error), &error);
+    return spyi_vk_leave(device, gpu, function,
+                         spyi_vk_add_semaphore(gpu, &gpu->signals, semaphore, value, &error), &error);
 }
 
-spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
-                                 const spy_tensor_desc *desc) {
+spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
+                                 uint64_t size_bytes, const spy_tensor_desc *desc) {
     static const char function[] = "spy_vk_create_tensor";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spy_tensor *tensor = NULL;
@@ -3416,14 +3526,35 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 
 // The Vulkan backend's table.
 
+// In the order of struct spyi_backend.
+// clang-format off
 static const struct spyi_backend spyi_vk_table = {
-    "vulkan",           spyi_vk_enumerate,      spyi_vk_create,     spyi_vk_destroy,      spyi_vk_allocate_chunk,
-    spyi_vk_free_chunk, spyi_vk_create_kernel,  spyi_vk_destroy_kernel, spyi_vk_dispatch, spyi_vk_copy,
-    spyi_vk_fill,       spyi_vk_upload,         spyi_vk_download,   spyi_vk_time_begin,   spyi_vk_time_end,
-    spyi_vk_time_elapsed, spyi_vk_open_submit,  spyi_vk_finished_submit, spyi_vk_submit,  spyi_vk_wait,
+    "vulkan",
+    spyi_vk_enumerate,
+    spyi_vk_create,
+    spyi_vk_destroy,
+    spyi_vk_allocate_chunk,
+    spyi_vk_free_chunk,
+    spyi_vk_create_kernel,
+    spyi_vk_destroy_kernel,
+    spyi_vk_dispatch,
+    spyi_vk_copy,
+    spyi_vk_fill,
+    spyi_vk_upload,
+    spyi_vk_download,
+    spyi_vk_time_begin,
+    spyi_vk_time_end,
+    spyi_vk_time_elapsed,
+    spyi_vk_open_submit,
+    spyi_vk_finished_submit,
+    spyi_vk_submit,
+    spyi_vk_wait,
 };
+// clang-format on
 
-const spy_backend *spy_vk_backend(void) { return &spyi_vk_table; }
+const spy_backend *spy_vk_backend(void) {
+    return &spyi_vk_table;
+}
 
 // >>vk/volk_end.h -------------------------------------------------------------------------------------------
 

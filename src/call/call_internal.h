@@ -34,7 +34,8 @@ struct spyi_plan {
 typedef struct spyi_launch_leaf {
     spyi_storage *storage;      // NULL until temporaries are made
     uint64_t offset;            // byte of element 0 in the storage
-    uint64_t begin, end;        // bytes touched
+    uint64_t begin, end;        // bytes of its elements
+    uint64_t reach;             // end of what is touched: the last vector of wide variants reaches beyond the elements
     int64_t strides[SPY_MAX_RANK];  // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];    // per consumed dimension, in elements
     uint32_t memory_size;       // bytes of one memory element

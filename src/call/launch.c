@@ -3,6 +3,7 @@
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 #include "call/call_internal.h"
 
+#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four of them lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 #define SPYI_WIDTH 4 // elements a thread of wide variants: one 16-byte access for 4-byte scalars
 
@@ -160,14 +161,14 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
-    uint64_t vector = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH, group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
-    // The last vector may reach beyond the last element, but not beyond the storage.
-    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)vector) + leaf->offset <= leaf->storage->size;
+    // The last thread's vectors may reach beyond the last element, but not beyond the storage.
+    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <= leaf->storage->size;
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
@@ -178,25 +179,28 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false;
+    size_t bytes = 0; // of an element over all leaves
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_can_widen(leaf)) return;
-        bool vector = spyi_vector_fits(launch, at);
+        if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
+        bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
+        if (!vector && leaf->type->columns > 1) return; // elements of several scalars, one by one: no better than flat
+        bytes += at->memory_size;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
         if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
         else walk[i] = at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED;
     }
-    if (!outputs) return;
+    if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = SPYI_WIDTH;
     for (uint32_t i = 0; i < b->leaf_count; i++) { // strides of vectors count vectors; the tail is part of the range
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER)) continue;
         for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->end = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
     }
 }
 
@@ -217,14 +221,14 @@ static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
-    uint64_t element = (uint64_t)leaf->memory_size * (vector ? SPYI_WIDTH : 1);
+    uint64_t element = leaf->memory_size;
     uint64_t base = 0;
-    while (at % alignment && at >= element && base < alignment) {
+    while (!vector && at % alignment && at >= element && base < alignment) { // vectors begin where the binding does
         at -= element;
         base++;
     }
-    if (at % alignment || (vector && base)) return false;
-    if (leaf->end - leaf->offset + base * element > limits->max_binding_bytes) return false;
+    if (at % alignment) return false;
+    if (leaf->reach - leaf->offset + base * element > limits->max_binding_bytes) return false;
     if (leaf->begin < leaf->offset) return false; // negative strides reach before the first element
     leaf->binding_offset = at;
     leaf->binding_base = (uint32_t)base;
@@ -297,6 +301,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                           ? at->memory_size
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
+        at->reach = at->end;
         if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
             status = spyi_check_output(leaf, v, &launch->shape, at->strides, error);
             if (status != SPY_OK) return status;

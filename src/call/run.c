@@ -98,7 +98,7 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         spyi_launch_leaf *at = &s->launch->leaves[i];
         at->storage = device->readback;
         at->offset = at->begin = s->readback_offset[i];
-        at->end = at->begin + at->memory_size;
+        at->end = at->reach = at->begin + at->memory_size;
         if (leaf->in)
             spyi_type_to_device(leaf->type, memory + at->offset, s->values->items[leaf->value].arg->value.data, 1);
     }
@@ -267,15 +267,15 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+        barrier = spyi_hazard(device, at->storage, at->begin, at->reach, b->leaves[i].out);
     }
     if (barrier) device->epoch++;
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->reach, false, submit);
+        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->reach, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
@@ -310,7 +310,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
         const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
-        bindings[i].range = at->storage->offset + at->end - at->binding_offset;
+        bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
     dispatch.block = cache->block;

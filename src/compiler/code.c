@@ -1,8 +1,8 @@
 // A generated kernel's text to the code that a driver takes.
 #include "compiler/internal.h"
 
-// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident memory over
-// 300 kernels (tests/gpu/test_compiler.c prints it).
+// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
+// memory over 300 kernels (tests/unit/test_compiler.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
 // SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
@@ -37,7 +37,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
-// The module, its entry point, both with the linked modules, then linked; everything is released again but the module.
+// The module, its entry point, both with the linked modules, then linked; everything is released again but
+// the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
@@ -45,12 +46,15 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component *composite = NULL, *linked = NULL;
     bool good = false;
     spyi_sl_session *session = live->session;
-    spyi_sl_module *module = session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
+    spyi_sl_module *module =
+        session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!module) return false;
-    spyi_sl_result result = module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+    spyi_sl_result result =
+        module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts = (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts =
+        (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
     if (result >= 0 && entry_point && parts) {
         uint32_t count = 0;
         parts[count++] = (spyi_sl_component *)module;
@@ -83,11 +87,15 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code, &messages);
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
+                                  &messages);
     spyi_global_unlock();
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
-    if (!good) spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&messages));
-    else if (messages.size) spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name, spyi_text_str(&messages));
+    if (!good)
+        spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&messages));
+    else if (messages.size)
+        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
+                  spyi_text_str(&messages));
     spyi_text_free(&name);
     spyi_text_free(&path);
     spyi_text_free(&messages);

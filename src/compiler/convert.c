@@ -44,7 +44,11 @@ double spyi_half_to_float(uint16_t half) {
 
 // >>one scalar: read into the widest type of its kind, check, write
 
-typedef enum spyi_scalar_kind { SPYI_SCALAR_SIGNED, SPYI_SCALAR_UNSIGNED, SPYI_SCALAR_FLOAT } spyi_scalar_kind;
+typedef enum spyi_scalar_kind {
+    SPYI_SCALAR_SIGNED,
+    SPYI_SCALAR_UNSIGNED,
+    SPYI_SCALAR_FLOAT
+} spyi_scalar_kind;
 
 typedef struct spyi_any_scalar {
     spyi_scalar_kind kind;
@@ -55,13 +59,13 @@ typedef struct spyi_any_scalar {
 
 static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
     spyi_any_scalar s = { SPYI_SCALAR_SIGNED, 0, 0, 0 };
-#define SPYI_READ(ctype, scalar_kind, member, wide)                                                           \
-    {                                                                                                         \
-        ctype v;                                                                                              \
-        memcpy(&v, from, sizeof v);                                                                           \
-        s.kind = scalar_kind;                                                                                 \
-        s.member = (wide)v;                                                                                   \
-    }                                                                                                         \
+#define SPYI_READ(ctype, scalar_kind, member, wide)                                                          \
+    {                                                                                                        \
+        ctype v;                                                                                             \
+        memcpy(&v, from, sizeof v);                                                                          \
+        s.kind = scalar_kind;                                                                                \
+        s.member = (wide)v;                                                                                  \
+    }                                                                                                        \
     break
     switch (type) {
     case SPY_BOOL:
@@ -104,7 +108,8 @@ static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
 static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     int64_t low;
     uint64_t high;
-    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 || type == SPY_DTYPE_DEFAULT)
+    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 ||
+        type == SPY_DTYPE_DEFAULT)
         return true;
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
@@ -118,14 +123,20 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
     // Two's complement makes one 64-bit pattern of all three kinds.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
     if (type == SPY_FLOAT16) {
-        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
+                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
+                                                   : (double)s->u;
         uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
         memcpy(to, &half, sizeof half);
     } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
-        float v = s->kind == SPYI_SCALAR_FLOAT ? (float)s->f : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i : (float)s->u;
+        float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
+                  : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i
+                                                  : (float)s->u;
         memcpy(to, &v, sizeof v);
     } else if (type == SPY_FLOAT64) {
-        double v = s->kind == SPYI_SCALAR_FLOAT ? s->f : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i : (double)s->u;
+        double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
+                   : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
+                                                   : (double)s->u;
         memcpy(to, &v, sizeof v);
     } else if (type == SPY_BOOL) {
         uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;

@@ -1,6 +1,6 @@
 // The compiler's diagnostics, made readable. With option 143 libslang writes one line each, tab-separated:
-// code, severity, file, line, column, end line, end column, message; a primary line is followed by its spans and notes.
-// Anything else (internal errors come as plain text) is passed on as it is.
+// code, severity, file, line, column, end line, end column, message; a primary line is followed by its spans
+// and notes. Anything else (internal errors come as plain text) is passed on as it is.
 #include "compiler/internal.h"
 
 void spyi_sl_blob_free(spyi_sl_blob **blob) {
@@ -23,7 +23,8 @@ static bool spyi_diagnostic_is(const spyi_diagnostic_field *f, const char *word)
 static bool spyi_diagnostic_split(const char *line, size_t size, spyi_diagnostic_field *fields) {
     const char *end = line + size;
     for (int i = 0; i < SPYI_DIAGNOSTIC_FIELDS; ++i) {
-        const char *tab = i + 1 < SPYI_DIAGNOSTIC_FIELDS ? (const char *)memchr(line, '\t', (size_t)(end - line)) : end;
+        const char *tab =
+            i + 1 < SPYI_DIAGNOSTIC_FIELDS ? (const char *)memchr(line, '\t', (size_t)(end - line)) : end;
         if (!tab) return false;
         fields[i].text = line;
         fields[i].size = (size_t)(tab - line);
@@ -40,7 +41,8 @@ static bool spyi_diagnostic_same_place(const spyi_diagnostic_field *a, const spy
 
 static void spyi_diagnostic_place(const spyi_diagnostic_field *f, const char *hidden, spyi_text *out) {
     if (f[2].size == 0 || (hidden && spyi_diagnostic_is(&f[2], hidden))) return;
-    spyi_text_add(out, "%.*s:%.*s:%.*s: ", (int)f[2].size, f[2].text, (int)f[3].size, f[3].text, (int)f[4].size, f[4].text);
+    spyi_text_add(out, "%.*s:%.*s:%.*s: ", (int)f[2].size, f[2].text, (int)f[3].size, f[3].text,
+                  (int)f[4].size, f[4].text);
 }
 
 // Lines that only say that an earlier error ended the work.
@@ -59,21 +61,24 @@ typedef struct spyi_diagnostic_state {
     spyi_text *out;
 } spyi_diagnostic_state;
 
-// Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected identifier".
+// Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected
+// identifier".
 static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
     const spyi_diagnostic_field *f = state->primary;
     spyi_diagnostic_field text = f[7], more = state->detail;
     if (!state->open) return;
     state->open = false;
-    if (more.size >= text.size && memcmp(more.text, text.text, text.size) == 0) { // "undefined identifier 'y'" says it all
+    if (more.size >= text.size &&
+        memcmp(more.text, text.text, text.size) == 0) { // "undefined identifier 'y'" says it all
         text = more;
         more.size = 0;
     }
     if (more.size && more.text[more.size - 1] == '.') more.size--;
     if (!more.size && text.size && text.text[text.size - 1] == '.') text.size--;
     spyi_diagnostic_place(f, state->hidden, state->out);
-    spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size, text.text,
-                  more.size ? ": " : "", (int)more.size, more.size ? more.text : "", (int)f[0].size, f[0].text);
+    spyi_text_add(state->out, "%.*s: %.*s%s%.*s (%.*s)\n", (int)f[1].size, f[1].text, (int)text.size,
+                  text.text, more.size ? ": " : "", (int)more.size, more.size ? more.text : "",
+                  (int)f[0].size, f[0].text);
 }
 
 void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out) {
@@ -94,7 +99,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out
         left -= newline ? size + 1 : size;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
         if (size == 0) continue;
-        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // says the line before again
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0)
+            continue; // says the line before again
         if (!spyi_diagnostic_split(line, size, f)) {
             spyi_diagnostic_close(&state);
             spyi_text_add_n(out, line, size);

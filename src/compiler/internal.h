@@ -10,9 +10,9 @@
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;   // stays open until the process ends: its statics own memory
-    char *path;     // as it was opened
-    char *version;  // "2026.14.1"
+    void *handle;  // stays open until the process ends: its statics own memory
+    char *path;    // as it was opened
+    char *version; // "2026.14.1"
     spyi_sl_global *global;
     uint32_t users; // compilers that hold the global session
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
@@ -26,7 +26,8 @@ SPYI_FN void spyi_sl_release(void); // the last user's release closes the global
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
-// The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are left out.
+// The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
+// left out.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_text *out);
 
 // >>session.c
@@ -39,14 +40,14 @@ typedef struct spyi_sl_known { // our type of a Slang type
 // A session with a unit's modules. Pointers into it die with it.
 typedef struct spyi_sl_live {
     spyi_sl_session *session;
-    spyi_sl_module *module;      // the unit's
-    spyi_sl_layout *layout;      // of the module: where names are looked up
-    spyi_sl_component **links;   // modules of the linked units, borrowed
+    spyi_sl_module *module;    // the unit's
+    spyi_sl_layout *layout;    // of the module: where names are looked up
+    spyi_sl_component **links; // modules of the linked units, borrowed
     uint32_t link_count;
-    size_t kept_kib;             // estimate of what queries and kernels have left in it
-    spyi_sl_type **by_id;        // Slang's types by spyi_type.id; NULL: not asked yet
+    size_t kept_kib;      // estimate of what queries and kernels have left in it
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
     uint32_t by_id_count;
-    spyi_sl_known *known;        // open addressing
+    spyi_sl_known *known; // open addressing
     uint32_t known_count, known_capacity;
 } spyi_sl_live;
 
@@ -89,7 +90,7 @@ struct spyi_unit {
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;
-    spyi_sl_live *live;     // never NULL after a successful load
+    spyi_sl_live *live; // never NULL after a successful load
 };
 
 // The unit's session, replaced by a fresh one when it has grown. `kib`: what the coming query will leave in it.
@@ -100,16 +101,20 @@ SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name); // NULL: there is none
-SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live, const spyi_type *type); // NULL: unknown there
+SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
+                                         const char *name); // NULL: there is none
+SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
+                                      const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
 // The function or set of overloads of that name; NULL: there is none that can be called by name alone.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// Whether what stands before the last "::" or "." is a type.
+SPYI_FN bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
-SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
-                                  bool specialised, spyi_signature *out);
+SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                                  const char *name, bool specialised, spyi_signature *out);
 
 #endif // SPYI_COMPILER_INTERNAL_H

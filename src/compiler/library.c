@@ -1,12 +1,16 @@
-// Finding and opening libslang, and the process's one global session. Order of the search: design.md, "Finding the compiler".
+// Finding and opening libslang, and the process's one global session. Order of the search: design.md,
+// "Finding the compiler".
 #include "compiler/internal.h"
 
 #if defined(_WIN32)
-#define SPYI_SL_FILE_NAMES { "slang-compiler.dll", "slang.dll" }
+#define SPYI_SL_FILE_NAMES                                                                                   \
+    { "slang-compiler.dll", "slang.dll" }
 #elif defined(__APPLE__)
-#define SPYI_SL_FILE_NAMES { "libslang-compiler.dylib", "libslang-compiler.0.2026.14.1.dylib", "libslang.dylib" }
+#define SPYI_SL_FILE_NAMES                                                                                   \
+    { "libslang-compiler.dylib", "libslang-compiler.0.2026.14.1.dylib", "libslang.dylib" }
 #else
-#define SPYI_SL_FILE_NAMES { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
+#define SPYI_SL_FILE_NAMES                                                                                   \
+    { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
 // With the thread's last error, the only mutable global of the library: under the global lock.
@@ -23,16 +27,19 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     memset(&found, 0, sizeof found);
     const char *missing = NULL;
     void *symbol = NULL;
-#define SPYI_SL_LOAD(result, name, arguments)                                                                 \
-    symbol = spyi_library_symbol(handle, #name);                                                              \
-    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                  \
+#define SPYI_SL_LOAD(result, name, arguments)                                                                \
+    symbol = spyi_library_symbol(handle, #name);                                                             \
+    if (symbol) memcpy(&found.name, &symbol, sizeof symbol);                                                 \
     else if (!missing) missing = #name;
     SPYI_SL_FUNCTIONS(SPYI_SL_LOAD)
 #undef SPYI_SL_LOAD
     const char *version = found.spGetBuildTagString ? found.spGetBuildTagString() : NULL;
     if (missing) {
-        if (version) spyi_text_add(tried, "  %s: is Slang %s, too old: it has no %s\n", path, version, missing);
-        else spyi_text_add(tried, "  %s: is a library, but not Slang's compiler: it has no %s\n", path, missing);
+        if (version)
+            spyi_text_add(tried, "  %s: is Slang %s, too old: it has no %s\n", path, version, missing);
+        else
+            spyi_text_add(tried, "  %s: is a library, but not Slang's compiler: it has no %s\n", path,
+                          missing);
         spyi_library_close(handle);
         return false;
     }
@@ -64,7 +71,8 @@ static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text
     for (size_t i = 0; i < count && !found && folder.size; ++i) {
         spyi_text_clear(&file);
         spyi_text_add(&file, "%s/%s", spyi_text_str(&folder), names[i]);
-        if (spyi_file_exists(spyi_text_str(&file))) found = spyi_sl_open(spyi_text_str(&file), library, tried);
+        if (spyi_file_exists(spyi_text_str(&file)))
+            found = spyi_sl_open(spyi_text_str(&file), library, tried);
         else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
     }
     for (size_t i = 0; i < count && !found; ++i) found = spyi_sl_open(names[i], library, tried);
@@ -82,17 +90,24 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
         void *other = spyi_library_open(path); // a second name of the same file gives the same handle
         if (other) spyi_library_close(other);
         if (other != library->handle) {
-            spyi_text_add(error, "the Slang compiler %s cannot be used: this process already uses %s (Slang %s), and one process "
-                          "uses one; give all devices the same slang_library", path, library->path, library->version);
+            spyi_text_add(error,
+                          "the Slang compiler %s cannot be used: this process already uses %s (Slang %s), "
+                          "and one process "
+                          "uses one; give all devices the same slang_library",
+                          path, library->path, library->version);
             status = SPY_ERROR_NO_COMPILER;
         }
     }
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
-    bool wanted = !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
+    bool wanted =
+        !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
     if (status == SPY_OK && wanted && !spyi_sl_search(path, library, &tried)) {
-        spyi_text_add(error, "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
-                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler from that wheel; then set "
-                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path", spyi_text_str(&tried));
+        spyi_text_add(error,
+                      "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
+                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
+                      "from that wheel; then set "
+                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
+                      spyi_text_str(&tried));
         status = SPY_ERROR_NO_COMPILER;
     }
     if (status == SPY_OK && !library->global) {
@@ -121,7 +136,8 @@ void spyi_sl_release(void) {
     if (library->users > 0 && --library->users == 0) {
         library->global->v->release(library->global);
         library->global = NULL;
-        // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new device.
+        // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new
+        // device.
     }
     spyi_global_unlock();
 }

@@ -13,7 +13,8 @@ typedef struct spyi_sl_near {
 
 static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
     size_t length = strlen(near_names->wanted);
-    unsigned distance = spyi_edit_distance(near_names->wanted, name), most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
+    unsigned distance = spyi_edit_distance(near_names->wanted, name),
+             most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
     // Half of a short name is another name.
     if (distance > most || distance >= length) return;
     for (uint32_t i = 0; i < near_names->count; ++i)
@@ -47,13 +48,15 @@ static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, cons
         const char *name = child ? lib->spReflectionDecl_getName(child) : NULL;
         if (!name || spyi_sl_is_synthesised(name)) continue;
         unsigned kind = lib->spReflectionDecl_getKind(child);
-        spyi_sl_generic *generic = kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
+        spyi_sl_generic *generic =
+            kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
         if (generic) kind = lib->spReflectionGeneric_GetInnerKind(generic);
         spyi_text full = { NULL, 0, 0 };
         spyi_text_add(&full, "%s%s", prefix, name);
         if (kind == SPYI_SL_DECL_FUNCTION) {
             spyi_sl_near_offer(near_names, spyi_text_str(&full));
-        } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic && depth < SPYI_SL_DEEPEST) {
+        } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic &&
+                   depth < SPYI_SL_DEEPEST) {
             spyi_text_add(&full, "::");
             spyi_sl_near_walk(near_names, child, spyi_text_str(&full), depth + 1);
         }

@@ -7,8 +7,8 @@ static bool spyi_sl_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also takes the
-// first of two words and drops the rest. Source: slang-abi/README.md, section 6.
+// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also
+// takes the first of two words and drops the rest. Observed with 2026.12 and 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
     char before = '\0'; // last character that was no space
@@ -152,7 +152,8 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
-static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, const char *name) {
+static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
+                                          const char *name) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
@@ -176,8 +177,8 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         if (!plain) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID
-            && fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
+        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+                fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
@@ -187,9 +188,9 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     return type ? type : spyi_type_other(types, name);
 }
 
-// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12 prints a size
-// that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]", "float[]"), where libslang's own
-// function throws.
+// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12
+// prints a size that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]",
+// "float[]"), where libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -216,7 +217,8 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
     // With open generics about, a type is known to be concrete when its name leads back to it.
-    if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY && spyi_sl_type_named(unit, live, name) != slang)
+    if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY &&
+        spyi_sl_type_named(unit, live, name) != slang)
         kind = 0;
     unsigned slang_scalar = 0;
     if (kind == SPYI_SL_KIND_SCALAR || kind == SPYI_SL_KIND_VECTOR || kind == SPYI_SL_KIND_MATRIX)
@@ -229,17 +231,20 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     case SPYI_SL_KIND_VECTOR: {
         size_t columns = lib->spReflectionType_GetElementCount(slang);
-        if (scalar != SPY_DTYPE_DEFAULT && columns >= 1 && columns <= 4) type = spyi_type_vector(types, scalar, (uint32_t)columns);
+        if (scalar != SPY_DTYPE_DEFAULT && columns >= 1 && columns <= 4)
+            type = spyi_type_vector(types, scalar, (uint32_t)columns);
         break;
     }
     case SPYI_SL_KIND_MATRIX: {
-        unsigned rows = lib->spReflectionType_GetRowCount(slang), columns = lib->spReflectionType_GetColumnCount(slang);
+        unsigned rows = lib->spReflectionType_GetRowCount(slang),
+                 columns = lib->spReflectionType_GetColumnCount(slang);
         if (scalar != SPY_DTYPE_DEFAULT && rows >= 1 && rows <= 4 && columns >= 1 && columns <= 4)
             type = spyi_type_matrix(types, scalar, rows, columns);
         break;
     }
     case SPYI_SL_KIND_ARRAY: {
-        const spyi_type *element = spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        const spyi_type *element =
+            spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
         break;
@@ -285,7 +290,8 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
         if (slang) type = spyi_sl_to_type(unit, live, slang, false);
         spyi_global_unlock();
     }
-    for (int i = 0; i < count && type; ++i) type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
+    for (int i = 0; i < count && type; ++i)
+        type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
     spyi_text_free(&base);
     return type;
 }
@@ -304,7 +310,7 @@ spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, 
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
 }
 
-static bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     spyi_sl_last_part(name, &prefix);
     if (!prefix) return false;
@@ -337,20 +343,24 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
     memset(out, 0, sizeof *out);
-    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open only if it
-    // has parameters of its own.
+    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open
+    // only if it has parameters of its own.
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
     out->generic = !specialised && generic && (!strchr(name, '<') || (owns && !strchr(last, '<')));
-    out->differentiable = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
-    out->result = spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
+    out->differentiable =
+        lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
+    out->result =
+        spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
     unsigned count = lib->spReflectionFunction_GetParameterCount(function);
     out->params = (spyi_param *)calloc(count + 1, sizeof *out->params);
     spyi_text text = { NULL, 0, 0 };
     spyi_sl_add_type(out->result, &text);
-    spyi_text_add(&text, " %.*s(", (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
-                                                                          : (ptrdiff_t)strlen(name)), name);
+    spyi_text_add(&text, " %.*s(",
+                  (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
+                                                         : (ptrdiff_t)strlen(name)),
+                  name);
     for (unsigned i = 0; i < count && out->params; ++i) {
         spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
         spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
@@ -388,15 +398,18 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
     for (uint32_t i = 0; i < count && out->items; ++i) {
         spyi_sl_function *f = spyi_sl_overload(unit, found, i);
-        // A method of an instance has no `this` among its parameters. Such a set keeps its length, so that the numbers of
-        // the others stay, only when it has a static member at all.
-        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC)) left_out++;
+        // A method of an instance has no `this` among its parameters. It stays in a set that has static ones
+        // too, so that their numbers are Slang's; spyi_unit_resolve refuses it.
+        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
+            left_out++;
         spyi_sl_to_signature(unit, live, f, name, false, &out->items[out->count++]);
     }
     spyi_global_unlock();
     if (count > 0 && left_out == count) {
         spyi_overloads_free(out);
-        spyi_text_add(error, "'%s' is a method of an instance; only functions and static methods can be called by name", name);
+        spyi_text_add(
+            error, "'%s' is a method of an instance; only functions and static methods can be called by name",
+            name);
     }
     return SPY_OK;
 }

@@ -1,10 +1,10 @@
-// Which overload takes arguments of given types, with which generic arguments: asked of Slang's own overload checker
-// through reflection. Source: slang-abi/resolution.md.
+// Which overload takes arguments of given types, with which generic arguments: asked of Slang's own overload
+// checker through reflection, which says yes or no and nothing else.
 #include "compiler/internal.h"
 
 // Slang's types of all arguments; false when one is unknown there (a NULL type would be accepted by libslang).
-static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types, uint32_t count,
-                                   spyi_sl_type **out) {
+static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types,
+                                   uint32_t count, spyi_sl_type **out) {
     for (uint32_t i = 0; i < count; ++i) {
         out[i] = spyi_sl_type_of(unit, live, types[i]); // NULL for void too, which a free T would accept
         if (!out[i]) return false;
@@ -12,9 +12,10 @@ static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const sp
     return true;
 }
 
-static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *function, spyi_sl_type *const *types,
-                                            uint32_t count) {
-    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflectionFunction_specializeWithArgTypes)(function, count, types);
+static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *function,
+                                            spyi_sl_type *const *types, uint32_t count) {
+    spyi_sl_function *f =
+        SPYI_SL_FUNCTION(unit, spReflectionFunction_specializeWithArgTypes)(function, count, types);
     return f && !SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f) ? f : NULL;
 }
 
@@ -22,12 +23,13 @@ static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *f
 static bool spyi_sl_mentions_this(const spyi_signature *s) {
     if (s->result->kind == SPYI_TYPE_OTHER && strstr(s->result->name, ".This")) return true;
     for (uint32_t i = 0; i < s->param_count; ++i)
-        if (s->params[i].type->kind == SPYI_TYPE_OTHER && strstr(s->params[i].type->name, ".This")) return true;
+        if (s->params[i].type->kind == SPYI_TYPE_OTHER && strstr(s->params[i].type->name, ".This"))
+            return true;
     return false;
 }
 
-bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types, uint32_t count,
-                       spyi_signature *out, int *chosen) {
+bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
+                       uint32_t count, spyi_signature *out, int *chosen) {
     bool good = false;
     memset(out, 0, sizeof *out);
     if (chosen) *chosen = -1;
@@ -36,17 +38,22 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
     spyi_sl_live *live = spyi_sl_live_of(unit, 2);
     spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
-    if (set && (overload < 0 || (uint32_t)overload < overloads)
-        && spyi_sl_argument_types(unit, live, types, count, slang_types)) {
+    if (set && (overload < 0 || (uint32_t)overload < overloads) &&
+        spyi_sl_argument_types(unit, live, types, count, slang_types)) {
         spyi_sl_function *asked = overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)overload);
         spyi_sl_function *f = spyi_sl_specialise(unit, asked, slang_types, count);
+        // A method of an instance resolves too, but has no `this` here.
+        if (f && spyi_sl_is_method(unit, live, name) &&
+            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
+            f = NULL;
         if (f) {
             spyi_sl_to_signature(unit, live, f, name, true, out);
             good = !spyi_sl_mentions_this(out);
             if (!good) spyi_signature_free(out);
         }
         if (good && chosen && overload >= 0) *chosen = overload;
-        for (uint32_t i = 0; good && chosen && *chosen < 0 && i < overloads; ++i) { // equal specialisations are equal pointers
+        for (uint32_t i = 0; good && chosen && *chosen < 0 && i < overloads;
+             ++i) { // equal specialisations are equal pointers
             spyi_sl_function *o = spyi_sl_overload(unit, set, i);
             if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) *chosen = (int)i;
         }
@@ -59,18 +66,20 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
 bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name) {
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-    spyi_sl_type *slang = spyi_sl_type_of(unit, live, type), *wanted = spyi_sl_type_named(unit, live, interface_name);
-    bool conforms = slang && wanted
-        && SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) == SPYI_SL_KIND_INTERFACE
-        && SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, slang, wanted);
+    spyi_sl_type *slang = spyi_sl_type_of(unit, live, type),
+                 *wanted = spyi_sl_type_named(unit, live, interface_name);
+    bool conforms = slang && wanted &&
+                    SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) == SPYI_SL_KIND_INTERFACE &&
+                    SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, slang, wanted);
     spyi_global_unlock();
     return conforms;
 }
 
-// What a query module leaves behind in KiB: much when it compiles, little when it does not (resolution.md, section 5).
+// What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
-void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count, spyi_text *out) {
+void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
+                       spyi_text *out) {
     static const char query_path[] = "slangpy-query.slang";
     if (!spyi_sl_name_is_safe(name)) return;
     spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 };
@@ -85,8 +94,8 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_QUERY_KIB);
     spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(live->session, spyi_text_str(&module_name), query_path,
-                                                                          spyi_text_str(&source), &diagnostics);
+    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
+        live->session, spyi_text_str(&module_name), query_path, spyi_text_str(&source), &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
     else spyi_sl_diagnostics(&diagnostics, query_path, out);
     spyi_global_unlock();

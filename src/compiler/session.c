@@ -1,5 +1,6 @@
-// Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all of it in
-// serialized form, and replacing the session by a fresh one before it grows (libslang never frees a module).
+// Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all
+// of it in serialized form, and replacing the session by a fresh one before it grows (libslang never frees a
+// module).
 #include "compiler/internal.h"
 
 // >>small helpers
@@ -44,7 +45,8 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
         text = with;
     }
     for (char *p = text.data; *p; ++p) {
-        bool word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        bool word =
+            (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
         if (!word) *p = '_';
     }
     char *result = spyi_strdup(text.data);
@@ -84,7 +86,8 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
             size_t n = strlen(compiler->embedded[i].name);
-            found = strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            found =
+                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
@@ -125,9 +128,11 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
     options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
-    // (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
-    if (c->target == SPYI_TARGET_SPIRV) options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks
+    // its library (slang-glslang), and both wheels then give the same code. Slang's own passes run all the
+    // same.
+    if (c->target == SPYI_TARGET_SPIRV)
+        options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
 
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
@@ -198,10 +203,10 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
     return false;
 }
 
-// Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports loaded
-// before their importers, so what fails is tried again after the others.
-static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session, const spyi_sl_stored *stored,
-                                           size_t count, const char *name) {
+// Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
+// loaded before their importers, so what fails is tried again after the others.
+static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session,
+                                           const spyi_sl_stored *stored, size_t count, const char *name) {
     spyi_sl_module *module = NULL;
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
@@ -209,8 +214,11 @@ static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_sessi
         missing = 0;
         for (size_t i = 0; i < count; ++i) {
             if (spyi_sl_is_loaded(session, stored[i].name, &module)) continue;
-            spyi_sl_blob *diagnostics = NULL, *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
-            module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob, &diagnostics) : NULL;
+            spyi_sl_blob *diagnostics = NULL,
+                         *blob = c->library->slang_createBlob(stored[i].data, stored[i].size);
+            module = blob ? session->v->loadModuleFromIRBlob(session, stored[i].name, stored[i].path, blob,
+                                                             &diagnostics)
+                          : NULL;
             spyi_sl_blob_free(&diagnostics);
             spyi_sl_blob_free(&blob);
             if (!module) ++missing;
@@ -228,8 +236,8 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
-// Keep the modules that came with the unit, not what kernels have added since. Done when first needed: serializing takes
-// a twentieth of the time of loading.
+// Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
+// serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
@@ -285,9 +293,12 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            if (text) live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name, unit->path, text,
-                                                                                  &diagnostics);
-            else live->module = spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
+            if (text)
+                live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name,
+                                                                            unit->path, text, &diagnostics);
+            else
+                live->module =
+                    spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
             if (!live->module) break;
         }
@@ -296,8 +307,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
             bool stored = spyi_sl_store(link);
             if (spyi_sl_imports(link, unit->name) != (pass == 1)) continue;
             if (stored)
-                live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored, link->stored_count,
-                                                                          link->name);
+                live->links[i] = (spyi_sl_component *)spyi_sl_load_stored(c, live->session, link->stored,
+                                                                          link->stored_count, link->name);
             if (!live->links[i]) {
                 spyi_text_add(messages, "module '%s' cannot be linked to '%s'", link->name, unit->name);
                 spyi_sl_live_close(live);
@@ -309,7 +320,8 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     if (live->module) live->layout = live->module->v->getLayout(live->module, 0, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!live->layout) {
-        if (live->module) spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
+        if (live->module)
+            spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
         spyi_sl_live_close(live);
         return NULL;
     }
@@ -424,7 +436,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result, spyi_text *error) {
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
+                          spyi_text *error) {
     spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     *result = NULL;
     if (desc->source) {
@@ -438,7 +451,8 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
         return SPY_ERROR_IO;
     }
     if (text.size && memchr(text.data, '\0', text.size)) {
-        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", desc->path ? desc->path : "the source");
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte",
+                      desc->path ? desc->path : "the source");
         spyi_text_free(&text);
         return SPY_ERROR_COMPILE;
     }
@@ -458,7 +472,8 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
         if (status == SPY_OK && messages.size)
-            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name, spyi_text_str(&messages));
+            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
+                      spyi_text_str(&messages));
         if (status == SPY_OK) *result = unit;
         else spyi_unit_release(unit);
     } else if (status == SPY_OK) {

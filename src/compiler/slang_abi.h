@@ -1,6 +1,7 @@
-// libslang's binary interface as C sees it: COM objects as structs with a table of functions, descs, flat functions.
-// slang.h cannot be included (it is C++). Slots that nobody calls are there by name, so that tools/check_abi can compare
-// every slot, offset and size with the real slang.h. Source: slang.h of 2026.12; 2026.14.1 has the same interface.
+// libslang's binary interface as C sees it: COM objects as structs with a table of functions, descs, flat
+// functions. slang.h cannot be included (it is C++). Slots that nobody calls are there by name, so that
+// tools/check_abi can compare every slot, offset and size with the real slang.h. Source: slang.h of 2026.12;
+// 2026.14.1 has the same interface.
 #ifndef SPYI_COMPILER_SLANG_ABI_H
 #define SPYI_COMPILER_SLANG_ABI_H
 
@@ -22,14 +23,20 @@ typedef struct spyi_sl_uuid {
 } spyi_sl_uuid;
 
 // Initializers of a spyi_sl_uuid.
+// clang-format off
 #define SPYI_SL_UUID_UNKNOWN { 0x00000000, 0x0000, 0x0000, { 0xc0, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x46 } }
 #define SPYI_SL_UUID_CASTABLE { 0x87ede0e1, 0x4852, 0x44b0, { 0x8b, 0xf2, 0xcb, 0x31, 0x87, 0x4d, 0xe2, 0x39 } }
 #define SPYI_SL_UUID_FILES { 0x003a09fc, 0x3a4d, 0x4ba0, { 0xad, 0x60, 0x1f, 0xd8, 0x63, 0xa9, 0x15, 0xab } }
+// clang-format on
 
 // >>numbers of slang.h's enums
 
 enum { SPYI_SL_TARGET_SPIRV = 6, SPYI_SL_TARGET_CUDA_SOURCE = 17 };
-enum { SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10, SPYI_SL_MATRIX_ROW_MAJOR = 1, SPYI_SL_LINE_DIRECTIVES_NONE = 1 };
+enum {
+    SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10,
+    SPYI_SL_MATRIX_ROW_MAJOR = 1,
+    SPYI_SL_LINE_DIRECTIVES_NONE = 1
+};
 enum {
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
@@ -64,7 +71,12 @@ enum {
     SPYI_SL_SCALAR_INT16 = 12,
     SPYI_SL_SCALAR_UINT16 = 13
 };
-enum { SPYI_SL_DECL_STRUCT = 1, SPYI_SL_DECL_FUNCTION = 2, SPYI_SL_DECL_GENERIC = 4, SPYI_SL_DECL_NAMESPACE = 6 };
+enum {
+    SPYI_SL_DECL_STRUCT = 1,
+    SPYI_SL_DECL_FUNCTION = 2,
+    SPYI_SL_DECL_GENERIC = 4,
+    SPYI_SL_DECL_NAMESPACE = 6
+};
 enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
@@ -89,11 +101,11 @@ typedef struct spyi_sl_modifier spyi_sl_modifier;
 
 typedef void (*spyi_sl_slot)(void); // a slot that we never call
 
-#define SPYI_SL_OBJECT(name)                                                                                  \
-    typedef struct name name;                                                                                 \
-    typedef struct name##_table name##_table;                                                                 \
-    struct name {                                                                                             \
-        const name##_table *v;                                                                                \
+#define SPYI_SL_OBJECT(name)                                                                                 \
+    typedef struct name name;                                                                                \
+    typedef struct name##_table name##_table;                                                                \
+    struct name {                                                                                            \
+        const name##_table *v;                                                                               \
     }
 SPYI_SL_OBJECT(spyi_sl_blob);
 SPYI_SL_OBJECT(spyi_sl_files);
@@ -104,9 +116,9 @@ SPYI_SL_OBJECT(spyi_sl_entry_point);
 SPYI_SL_OBJECT(spyi_sl_module);
 #undef SPYI_SL_OBJECT
 
-#define SPYI_SL_UNKNOWN(self)                                                                                 \
-    spyi_sl_result (*queryInterface)(self *, const spyi_sl_uuid *, void **);                                  \
-    uint32_t (*addRef)(self *);                                                                               \
+#define SPYI_SL_UNKNOWN(self)                                                                                \
+    spyi_sl_result (*queryInterface)(self *, const spyi_sl_uuid *, void **);                                 \
+    uint32_t (*addRef)(self *);                                                                              \
     uint32_t (*release)(self *);
 
 struct spyi_sl_blob_table {
@@ -171,12 +183,12 @@ struct spyi_sl_global_table {
     uint32_t (*findProfile)(spyi_sl_global *, const char *);
     spyi_sl_slot setDownstreamCompilerPath, setDownstreamCompilerPrelude, getDownstreamCompilerPrelude;
     const char *(*getBuildTagString)(spyi_sl_global *);
-    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude, getLanguagePrelude,
-        createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader, checkCompileTargetSupport,
-        checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
-        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
-        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule, loadBuiltinModule,
-        saveBuiltinModule;
+    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
+        getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
+        checkCompileTargetSupport, checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule,
+        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
+        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
+        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {
@@ -185,34 +197,35 @@ struct spyi_sl_session_table {
     spyi_sl_result (*createCompositeComponentType)(spyi_sl_session *, spyi_sl_component *const *, spyi_sl_int,
                                                    spyi_sl_component **, spyi_sl_blob **diagnostics);
     spyi_sl_slot specializeType;
-    spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target, uint32_t rules,
-                                          spyi_sl_blob **diagnostics);
-    spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName, getTypeConformanceWitnessMangledName,
-        getTypeConformanceWitnessSequentialID, createCompileRequest, createTypeConformanceComponentType;
+    spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target,
+                                          uint32_t rules, spyi_sl_blob **diagnostics);
+    spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
+        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest,
+        createTypeConformanceComponentType;
     // Modules are borrowed from their session: never released.
-    spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path, spyi_sl_blob *,
-                                            spyi_sl_blob **diagnostics);
+    spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
+                                            spyi_sl_blob *, spyi_sl_blob **diagnostics);
     spyi_sl_int (*getLoadedModuleCount)(spyi_sl_session *);
     spyi_sl_module *(*getLoadedModule)(spyi_sl_session *, spyi_sl_int);
     spyi_sl_slot isBinaryModuleUpToDate;
-    spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path, const char *text,
-                                                  spyi_sl_blob **diagnostics);
+    spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
+                                                  const char *text, spyi_sl_blob **diagnostics);
     spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob, getDeclSourceLocation;
 };
 
-#define SPYI_SL_COMPONENT(self)                                                                               \
-    SPYI_SL_UNKNOWN(self)                                                                                     \
-    spyi_sl_slot getSession;                                                                                  \
-    spyi_sl_layout *(*getLayout)(self *, spyi_sl_int target, spyi_sl_blob **diagnostics);                     \
-    spyi_sl_slot getSpecializationParamCount;                                                                 \
-    spyi_sl_result (*getEntryPointCode)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **, \
-                                        spyi_sl_blob **diagnostics);                                          \
-    spyi_sl_slot getResultAsFileSystem;                                                                       \
-    void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);          \
-    spyi_sl_slot specialize;                                                                                  \
-    spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob **diagnostics);                         \
-    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode, getTargetMetadata, \
-        getEntryPointMetadata;
+#define SPYI_SL_COMPONENT(self)                                                                              \
+    SPYI_SL_UNKNOWN(self)                                                                                    \
+    spyi_sl_slot getSession;                                                                                 \
+    spyi_sl_layout *(*getLayout)(self *, spyi_sl_int target, spyi_sl_blob * *diagnostics);                   \
+    spyi_sl_slot getSpecializationParamCount;                                                                \
+    spyi_sl_result (*getEntryPointCode)(self *, spyi_sl_int entry_point, spyi_sl_int target,                 \
+                                        spyi_sl_blob **, spyi_sl_blob * *diagnostics);                       \
+    spyi_sl_slot getResultAsFileSystem;                                                                      \
+    void (*getEntryPointHash)(self *, spyi_sl_int entry_point, spyi_sl_int target, spyi_sl_blob **);         \
+    spyi_sl_slot specialize;                                                                                 \
+    spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob * *diagnostics);                       \
+    spyi_sl_slot getEntryPointHostCallable, renameEntryPoint, linkWithOptions, getTargetCode,                \
+        getTargetMetadata, getEntryPointMetadata;
 
 struct spyi_sl_component_table {
     SPYI_SL_COMPONENT(spyi_sl_component)
@@ -231,8 +244,8 @@ struct spyi_sl_module_table {
     const char *(*getName)(spyi_sl_module *);
     const char *(*getFilePath)(spyi_sl_module *);
     spyi_sl_slot getUniqueIdentity;
-    spyi_sl_result (*findAndCheckEntryPoint)(spyi_sl_module *, const char *name, uint32_t stage, spyi_sl_entry_point **,
-                                             spyi_sl_blob **diagnostics);
+    spyi_sl_result (*findAndCheckEntryPoint)(spyi_sl_module *, const char *name, uint32_t stage,
+                                             spyi_sl_entry_point **, spyi_sl_blob **diagnostics);
     spyi_sl_slot getDependencyFileCount, getDependencyFilePath;
     spyi_sl_decl *(*getModuleReflection)(spyi_sl_module *);
     spyi_sl_slot disassemble;
@@ -243,48 +256,48 @@ struct spyi_sl_module_table {
 
 // >>flat functions: X(result, name, arguments)
 
-#define SPYI_SL_FUNCTIONS(X)                                                                                  \
-    X(const char *, spGetBuildTagString, (void))                                                              \
-    X(spyi_sl_result, slang_createGlobalSession2, (const spyi_sl_global_desc *, spyi_sl_global **))           \
-    X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                               \
-    X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                          \
-    X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                  \
-    X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                       \
-    X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                          \
-    X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                  \
-    X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                               \
-    X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                   \
-    X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                    \
-    X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                         \
-    X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                        \
-    X(const char *, spReflectionFunction_GetName, (spyi_sl_function *))                                       \
-    X(spyi_sl_modifier *, spReflectionFunction_FindModifier, (spyi_sl_function *, uint32_t))                  \
-    X(unsigned, spReflectionFunction_GetParameterCount, (spyi_sl_function *))                                 \
-    X(spyi_sl_variable *, spReflectionFunction_GetParameter, (spyi_sl_function *, unsigned))                  \
-    X(spyi_sl_type *, spReflectionFunction_GetResultType, (spyi_sl_function *))                               \
-    X(spyi_sl_generic *, spReflectionFunction_GetGenericContainer, (spyi_sl_function *))                      \
-    X(spyi_sl_function *, spReflectionFunction_specializeWithArgTypes,                                        \
-      (spyi_sl_function *, spyi_sl_int, spyi_sl_type *const *))                                               \
-    X(bool, spReflectionFunction_isOverloaded, (spyi_sl_function *))                                          \
-    X(unsigned, spReflectionFunction_getOverloadCount, (spyi_sl_function *))                                  \
-    X(spyi_sl_function *, spReflectionFunction_getOverload, (spyi_sl_function *, unsigned))                   \
-    X(const char *, spReflectionVariable_GetName, (spyi_sl_variable *))                                       \
-    X(spyi_sl_type *, spReflectionVariable_GetType, (spyi_sl_variable *))                                     \
-    X(spyi_sl_modifier *, spReflectionVariable_FindModifier, (spyi_sl_variable *, uint32_t))                  \
-    X(bool, spReflectionVariable_HasDefaultValue, (spyi_sl_variable *))                                       \
-    X(unsigned, spReflectionType_GetKind, (spyi_sl_type *))                                                   \
-    X(unsigned, spReflectionType_GetFieldCount, (spyi_sl_type *))                                             \
-    X(spyi_sl_variable *, spReflectionType_GetFieldByIndex, (spyi_sl_type *, unsigned))                       \
-    X(size_t, spReflectionType_GetElementCount, (spyi_sl_type *))                                             \
-    X(spyi_sl_type *, spReflectionType_GetElementType, (spyi_sl_type *))                                      \
-    X(unsigned, spReflectionType_GetRowCount, (spyi_sl_type *))                                               \
-    X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                            \
-    X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                             \
-    X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                        \
-    X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                     \
-    X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))               \
-    X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                                \
-    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))   \
+#define SPYI_SL_FUNCTIONS(X)                                                                                 \
+    X(const char *, spGetBuildTagString, (void))                                                             \
+    X(spyi_sl_result, slang_createGlobalSession2, (const spyi_sl_global_desc *, spyi_sl_global **))          \
+    X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                              \
+    X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                         \
+    X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                 \
+    X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                      \
+    X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                         \
+    X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
+    X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
+    X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
+    X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
+    X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \
+    X(const char *, spReflectionFunction_GetName, (spyi_sl_function *))                                      \
+    X(spyi_sl_modifier *, spReflectionFunction_FindModifier, (spyi_sl_function *, uint32_t))                 \
+    X(unsigned, spReflectionFunction_GetParameterCount, (spyi_sl_function *))                                \
+    X(spyi_sl_variable *, spReflectionFunction_GetParameter, (spyi_sl_function *, unsigned))                 \
+    X(spyi_sl_type *, spReflectionFunction_GetResultType, (spyi_sl_function *))                              \
+    X(spyi_sl_generic *, spReflectionFunction_GetGenericContainer, (spyi_sl_function *))                     \
+    X(spyi_sl_function *, spReflectionFunction_specializeWithArgTypes,                                       \
+      (spyi_sl_function *, spyi_sl_int, spyi_sl_type *const *))                                              \
+    X(bool, spReflectionFunction_isOverloaded, (spyi_sl_function *))                                         \
+    X(unsigned, spReflectionFunction_getOverloadCount, (spyi_sl_function *))                                 \
+    X(spyi_sl_function *, spReflectionFunction_getOverload, (spyi_sl_function *, unsigned))                  \
+    X(const char *, spReflectionVariable_GetName, (spyi_sl_variable *))                                      \
+    X(spyi_sl_type *, spReflectionVariable_GetType, (spyi_sl_variable *))                                    \
+    X(spyi_sl_modifier *, spReflectionVariable_FindModifier, (spyi_sl_variable *, uint32_t))                 \
+    X(bool, spReflectionVariable_HasDefaultValue, (spyi_sl_variable *))                                      \
+    X(unsigned, spReflectionType_GetKind, (spyi_sl_type *))                                                  \
+    X(unsigned, spReflectionType_GetFieldCount, (spyi_sl_type *))                                            \
+    X(spyi_sl_variable *, spReflectionType_GetFieldByIndex, (spyi_sl_type *, unsigned))                      \
+    X(size_t, spReflectionType_GetElementCount, (spyi_sl_type *))                                            \
+    X(spyi_sl_type *, spReflectionType_GetElementType, (spyi_sl_type *))                                     \
+    X(unsigned, spReflectionType_GetRowCount, (spyi_sl_type *))                                              \
+    X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                           \
+    X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                            \
+    X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                       \
+    X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
+    X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
+    X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))
 
 #endif // SPYI_COMPILER_SLANG_ABI_H

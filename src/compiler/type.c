@@ -1,5 +1,5 @@
-// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without the
-// compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
+// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
+// the compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
 #include "compiler/type.h"
 
 enum { SPYI_TYPE_BUCKETS = 256 };
@@ -32,9 +32,11 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
     return spyi_scalar_size(scalar);
 }
 
-// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is stored as
-// two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which tests/gpu/test_compiler.c asks again.
-static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size, size_t *align) {
+// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
+// stored as two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which
+// tests/unit/test_compiler.c asks again.
+static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
+                                    size_t *align) {
     size_t one = spyi_type_device_scalar(types, scalar);
     *size = one * columns;
     *align = one;
@@ -51,13 +53,15 @@ static bool spyi_type_same_text(const char *a, const char *b) {
 }
 
 static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
-    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name)) return false;
+    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
+        return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
     if (a->kind != SPYI_TYPE_STRUCT) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
         const spyi_field *x = &a->fields[i], *y = &b->fields[i];
-        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0) return false;
+        if (x->type != y->type || x->device_offset != y->device_offset || strcmp(x->name, y->name) != 0)
+            return false;
     }
     return true;
 }
@@ -189,10 +193,11 @@ const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t 
 const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_ARRAY);
     spyi_text text = { NULL, 0, 0 };
-    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element), host_stride = spyi_type_host_stride(element);
-    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0
-        && (host_stride == 0 || (uint64_t)count <= most / host_stride)
-        && (device_stride == 0 || (uint64_t)count <= most / device_stride);
+    size_t most = SIZE_MAX / 4, device_stride = spyi_type_device_stride(element),
+           host_stride = spyi_type_host_stride(element);
+    bool plain = element->kind != SPYI_TYPE_OTHER && element->kind != SPYI_TYPE_VOID && count > 0 &&
+                 (host_stride == 0 || (uint64_t)count <= most / host_stride) &&
+                 (device_stride == 0 || (uint64_t)count <= most / device_stride);
     if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
     else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
     if (!plain) { // unsized, empty, too large, or of something without a layout
@@ -218,8 +223,8 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     return spyi_type_intern(types, &t);
 }
 
-const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields, uint32_t count,
-                                  size_t device_size, size_t device_align) {
+const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count, size_t device_size, size_t device_align) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_STRUCT);
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
@@ -280,11 +285,12 @@ static const struct {
     const char *name;
     spy_dtype scalar;
 } spyi_type_scalar_names[] = {
-    { "bool", SPY_BOOL },        { "int8_t", SPY_INT8 },      { "uint8_t", SPY_UINT8 },     { "int16_t", SPY_INT16 },
-    { "uint16_t", SPY_UINT16 },  { "int32_t", SPY_INT32 },    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },
-    { "uint64_t", SPY_UINT64 },  { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
-    { "int", SPY_INT32 },        { "uint", SPY_UINT32 },      { "half", SPY_FLOAT16 },      { "float", SPY_FLOAT32 },
-    { "double", SPY_FLOAT64 },
+    { "bool", SPY_BOOL },         { "int8_t", SPY_INT8 },       { "uint8_t", SPY_UINT8 },
+    { "int16_t", SPY_INT16 },     { "uint16_t", SPY_UINT16 },   { "int32_t", SPY_INT32 },
+    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },     { "uint64_t", SPY_UINT64 },
+    { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
+    { "int", SPY_INT32 },         { "uint", SPY_UINT32 },       { "half", SPY_FLOAT16 },
+    { "float", SPY_FLOAT32 },     { "double", SPY_FLOAT64 },
 };
 
 static void spyi_type_skip(const char **at) {
@@ -345,19 +351,21 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
     if (depth > 16) return NULL;
     spyi_type_skip(at);
     if (spyi_type_word(at, "vector")) {
-        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns)
-            || !spyi_type_token(at, '>') || !spyi_type_small(columns))
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
+            !spyi_type_number(at, &columns) || !spyi_type_token(at, '>') || !spyi_type_small(columns))
             return NULL;
         type = spyi_type_vector(types, scalar, (uint32_t)columns);
     } else if (spyi_type_word(at, "matrix")) {
-        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') || !spyi_type_number(at, &rows)
-            || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')
-            || !spyi_type_small(rows) || !spyi_type_small(columns))
+        if (!spyi_type_parse_scalar(at, &scalar) || !spyi_type_token(at, ',') ||
+            !spyi_type_number(at, &rows) || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
+            !spyi_type_token(at, '>') || !spyi_type_small(rows) || !spyi_type_small(columns))
             return NULL;
         type = spyi_type_matrix(types, scalar, (uint32_t)rows, (uint32_t)columns);
     } else if (spyi_type_word(at, "Array")) {
         const spyi_type *element = spyi_type_parse_at(types, at, depth + 1);
-        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) || !spyi_type_token(at, '>')) return NULL;
+        if (!element || !spyi_type_token(at, ',') || !spyi_type_number(at, &columns) ||
+            !spyi_type_token(at, '>'))
+            return NULL;
         type = spyi_type_array(types, element, columns);
     } else if (spyi_type_parse_scalar(at, &scalar)) {
         type = spyi_type_scalar(types, scalar);
@@ -372,7 +380,8 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
                 type = spyi_type_vector(types, scalar, (uint32_t)columns);
             }
         }
-        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z')) return NULL; // "float3_of_mine"
+        if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
+            return NULL; // "float3_of_mine"
     } else if (strncmp(*at, "void", 4) == 0) {
         *at += 4;
         spyi_type_skip(at);
@@ -405,13 +414,16 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     if (count == 0) return;
     if (type->same_layout) {
         // The device's last element may end before C's padding: nothing is written behind it.
-        memcpy(to, from, (count - 1) * host + (type->host_size < type->device_size ? type->host_size : type->device_size));
+        memcpy(to, from,
+               (count - 1) * host +
+                   (type->host_size < type->device_size ? type->host_size : type->device_size));
         return;
     }
     for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
         switch (type->kind) {
         case SPYI_TYPE_SCALAR:
-            if (type->scalar == SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+            if (type->scalar ==
+                SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
                 uint32_t wide = 0;
                 uint8_t narrow = 0;
                 if (to_device) {

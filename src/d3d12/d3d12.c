@@ -9,7 +9,8 @@ static size_t spyi_d3d12_enumerate(spy_device_info *infos, size_t capacity, spyi
     return 0;
 }
 
-static spy_status spyi_d3d12_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu, spyi_text *error) {
+static spy_status spyi_d3d12_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                    spyi_text *error) {
     (void)ctx;
     (void)desc;
     *gpu = NULL;
@@ -18,9 +19,27 @@ static spy_status spyi_d3d12_create(spyi_context *ctx, const spy_device_desc *de
 }
 
 // Without a device none of the other functions can be reached.
-static const struct spyi_backend spyi_d3d12_table = {
-    "d3d12", spyi_d3d12_enumerate, spyi_d3d12_create, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-};
+static const struct spyi_backend spyi_d3d12_table = { "d3d12",
+                                                      spyi_d3d12_enumerate,
+                                                      spyi_d3d12_create,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL,
+                                                      NULL };
 
-const spy_backend *spy_d3d12_backend(void) { return &spyi_d3d12_table; }
+const spy_backend *spy_d3d12_backend(void) {
+    return &spyi_d3d12_table;
+}

@@ -1,11 +1,32 @@
 // The Vulkan backend's table.
 #include "vk/internal.h"
 
+// In the order of struct spyi_backend.
+// clang-format off
 static const struct spyi_backend spyi_vk_table = {
-    "vulkan",           spyi_vk_enumerate,      spyi_vk_create,     spyi_vk_destroy,      spyi_vk_allocate_chunk,
-    spyi_vk_free_chunk, spyi_vk_create_kernel,  spyi_vk_destroy_kernel, spyi_vk_dispatch, spyi_vk_copy,
-    spyi_vk_fill,       spyi_vk_upload,         spyi_vk_download,   spyi_vk_time_begin,   spyi_vk_time_end,
-    spyi_vk_time_elapsed, spyi_vk_open_submit,  spyi_vk_finished_submit, spyi_vk_submit,  spyi_vk_wait,
+    "vulkan",
+    spyi_vk_enumerate,
+    spyi_vk_create,
+    spyi_vk_destroy,
+    spyi_vk_allocate_chunk,
+    spyi_vk_free_chunk,
+    spyi_vk_create_kernel,
+    spyi_vk_destroy_kernel,
+    spyi_vk_dispatch,
+    spyi_vk_copy,
+    spyi_vk_fill,
+    spyi_vk_upload,
+    spyi_vk_download,
+    spyi_vk_time_begin,
+    spyi_vk_time_end,
+    spyi_vk_time_elapsed,
+    spyi_vk_open_submit,
+    spyi_vk_finished_submit,
+    spyi_vk_submit,
+    spyi_vk_wait,
 };
+// clang-format on
 
-const spy_backend *spy_vk_backend(void) { return &spyi_vk_table; }
+const spy_backend *spy_vk_backend(void) {
+    return &spyi_vk_table;
+}

@@ -1,8 +1,10 @@
-// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as errors.
+// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as
+// errors.
 #include "vk/internal.h"
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
-#define SPYI_VK_RESULT(name)                                                                                  \
+// clang-format off
+#define SPYI_VK_RESULT(name) \
     case name: return #name;
     switch ((int)result) {
         SPYI_VK_RESULT(VK_SUCCESS)
@@ -27,10 +29,11 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
     default: return "an unknown VkResult";
     }
 #undef SPYI_VK_RESULT
+    // clang-format on
 }
 
-// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only kernels
-// that no unfinished work uses may be destroyed.
+// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only
+// kernels that no unfinished work uses may be destroyed.
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t i, shown = 0;
@@ -41,7 +44,8 @@ static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
         for (i = 0; i < count; i++) {
             const spyi_kernel *kernel = batch->recent[(batch->recent_count - count + i) % SPYI_VK_RECENT];
-            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",", ((const spyi_vk_kernel *)(const void *)kernel)->label);
+            spyi_text_add(error, "%s '%s'", i == 0 ? "" : ",",
+                          ((const spyi_vk_kernel *)(const void *)kernel)->label);
         }
         shown++;
     }
@@ -123,19 +127,25 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     uint32_t i, k;
     if (engine->instance == NULL || engine->physical_device == NULL || engine->queue == NULL) {
         spyi_text_add(error, "spy_vk_desc has a device but no %s",
-                      engine->instance == NULL ? "instance" : engine->queue == NULL ? "queue" : "physical_device");
+                      engine->instance == NULL ? "instance"
+                      : engine->queue == NULL  ? "queue"
+                                               : "physical_device");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     spyi_vk_query_adapter(&gpu->instance, (VkPhysicalDevice)engine->physical_device, 1, &gpu->adapter);
     if (gpu->adapter.refusal[0] != '\0') {
-        spyi_text_add(error, "the engine's physical device '%s' %s", gpu->adapter.info.name, gpu->adapter.refusal);
+        spyi_text_add(error, "the engine's physical device '%s' %s", gpu->adapter.info.name,
+                      gpu->adapter.refusal);
         return SPY_ERROR_NO_DEVICE;
     }
     for (i = 0; i < SPYI_VK_FEATURE_COUNT; i++) enabled[i] = i < SPYI_VK_FEATURE_REQUIRED;
     for (k = 0; k < engine->enabled_feature_count; k++) {
-        for (i = 0; i < SPYI_VK_FEATURE_COUNT && strcmp(engine->enabled_features[k], spyi_vk_feature_name(i)) != 0;) i++;
+        for (i = 0;
+             i < SPYI_VK_FEATURE_COUNT && strcmp(engine->enabled_features[k], spyi_vk_feature_name(i)) != 0;)
+            i++;
         if (i == SPYI_VK_FEATURE_COUNT || !gpu->adapter.features[i]) {
-            spyi_text_add(error, "spy_vk_desc.enabled_features names '%s', which %s", engine->enabled_features[k],
+            spyi_text_add(error, "spy_vk_desc.enabled_features names '%s', which %s",
+                          engine->enabled_features[k],
                           i == SPYI_VK_FEATURE_COUNT ? "spy_vk_required_features() does not list"
                                                      : "the physical device lacks");
             return SPY_ERROR_INVALID_ARGUMENT;
@@ -154,7 +164,8 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it was.
+// volk's loader of device tables reads a global; the lock makes it ours for a moment, and it is left as it
+// was.
 static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
     PFN_vkGetDeviceProcAddr before;
     spyi_global_lock();
@@ -169,7 +180,8 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const VkMemoryType *type = &gpu->adapter.memory.memoryTypes[gpu->memory_type[SPYI_VK_MEMORY_DEVICE]];
-    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     limits->info = gpu->adapter.info;
     limits->target = SPYI_TARGET_SPIRV;
@@ -189,14 +201,16 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     limits->fill_alignment = 4;
     limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
     limits->bindings_from_bytes = (uint64_t)8 << 20;
-    limits->unified_memory = gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
+    limits->unified_memory =
+        gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
 
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkPipelineCacheCreateInfo cache;
     VkResult result;
-    spy_status status = spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
+    spy_status status =
+        spyi_vk_instance_init(&gpu->instance, gpu->base.ctx, engine, desc->enable_validation, error);
     if (status != SPY_OK) return status;
     if (engine != NULL && engine->device != NULL) {
         status = spyi_vk_use_engine(gpu, engine, error);
@@ -221,7 +235,8 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     return spyi_vk_make_submit_objects(gpu, error);
 }
 
-SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **out, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **out,
+                                  spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)spyi_allocate(ctx, sizeof *gpu);
     spy_status status;
     *out = NULL;

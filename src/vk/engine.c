@@ -20,8 +20,8 @@ SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error)
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore, uint64_t value,
-                                         spyi_text *error) {
+SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
+                                         uint64_t value, spyi_text *error) {
     (void)gpu;
     if (semaphore == 0) {
         spyi_text_add(error, "the semaphore is NULL");
@@ -61,7 +61,8 @@ spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer) {
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
+    return spyi_vk_leave(device, gpu, function,
+                         spyi_vk_use_commands(gpu, (VkCommandBuffer)command_buffer, &error), &error);
 }
 
 spy_status spy_vk_external_submit_finished(spy_device *device) {
@@ -79,7 +80,8 @@ spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_add_semaphore(gpu, &gpu->waits, semaphore, value, &error), &error);
+    return spyi_vk_leave(device, gpu, function,
+                         spyi_vk_add_semaphore(gpu, &gpu->waits, semaphore, value, &error), &error);
 }
 
 spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {
@@ -88,11 +90,12 @@ spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint6
     spyi_text error;
     memset(&error, 0, sizeof error);
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
-    return spyi_vk_leave(device, gpu, function, spyi_vk_add_semaphore(gpu, &gpu->signals, semaphore, value, &error), &error);
+    return spyi_vk_leave(device, gpu, function,
+                         spyi_vk_add_semaphore(gpu, &gpu->signals, semaphore, value, &error), &error);
 }
 
-spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
-                                 const spy_tensor_desc *desc) {
+spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
+                                 uint64_t size_bytes, const spy_tensor_desc *desc) {
     static const char function[] = "spy_vk_create_tensor";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
     spy_tensor *tensor = NULL;

@@ -1,5 +1,6 @@
-// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's SPIR-V against
-// those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the GPU (vulkan.md 12).
+// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's
+// SPIR-V against those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the
+// GPU (vulkan.md 12).
 #include "vk/internal.h"
 
 typedef struct spyi_vk_feature_entry {
@@ -21,9 +22,15 @@ static const char *const spyi_vk_extension_names[] = { SPYI_VK_OPTIONAL_EXTENSIO
 #undef SPYI_VK_FEATURE_NAME
 #undef SPYI_VK_EXTENSION_NAME
 
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature) { return spyi_vk_feature_entries[feature].offset; }
-SPYI_FN const char *spyi_vk_feature_name(uint32_t feature) { return spyi_vk_feature_entries[feature].name; }
-SPYI_FN const char *spyi_vk_extension_name(uint32_t extension) { return spyi_vk_extension_names[extension]; }
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature) {
+    return spyi_vk_feature_entries[feature].offset;
+}
+SPYI_FN const char *spyi_vk_feature_name(uint32_t feature) {
+    return spyi_vk_feature_entries[feature].name;
+}
+SPYI_FN const char *spyi_vk_extension_name(uint32_t extension) {
+    return spyi_vk_extension_names[extension];
+}
 
 spy_vk_requirements spy_vk_required_features(void) {
     spy_vk_requirements r;
@@ -77,73 +84,77 @@ typedef struct spyi_vk_capability {
     const char *name;
 } spyi_vk_capability;
 
-#define SPYI_VK_CAP(number, name) { number, SPYI_VK_NEED_NOTHING, 0, 0, #name },
-#define SPYI_VK_CAP_FEATURE(number, name, feature)                                                            \
-    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##feature, #name },
-#define SPYI_VK_CAP_EITHER(number, name, feature, other)                                                      \
-    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##other, #name },
-#define SPYI_VK_CAP_SUBGROUP(number, name, bit)                                                               \
-    { number, SPYI_VK_NEED_SUBGROUP, VK_SUBGROUP_FEATURE_##bit##_BIT, 0, #name },
-#define SPYI_VK_CAP_FLOAT(number, name, index) { number, SPYI_VK_NEED_FLOAT, index, 0, #name },
+#define SPYI_VK_CAP(number, name)                                                                            \
+    { number, SPYI_VK_NEED_NOTHING, 0, 0, #name }
+#define SPYI_VK_CAP_EITHER(number, name, feature, other)                                                     \
+    { number, SPYI_VK_NEED_FEATURE, SPYI_VK_FEATURE_##feature, SPYI_VK_FEATURE_##other, #name }
+#define SPYI_VK_CAP_FEATURE(number, name, feature) SPYI_VK_CAP_EITHER(number, name, feature, feature)
+#define SPYI_VK_CAP_SUBGROUP(number, name, bit)                                                              \
+    { number, SPYI_VK_NEED_SUBGROUP, VK_SUBGROUP_FEATURE_##bit##_BIT, 0, #name }
+#define SPYI_VK_CAP_FLOAT(number, name, index)                                                               \
+    { number, SPYI_VK_NEED_FLOAT, index, 0, #name }
 
-// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not listed is refused.
+// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not listed is
+// refused.
 static const spyi_vk_capability spyi_vk_capabilities[] = {
-    SPYI_VK_CAP(0, Matrix)
-    SPYI_VK_CAP(1, Shader)
-    SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16)
-    SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64)
-    SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64)
-    SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics)
-    SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16)
-    SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8)
-    SPYI_VK_CAP(43, Sampled1D)
-    SPYI_VK_CAP(44, Image1D)
-    SPYI_VK_CAP(46, SampledBuffer)
-    SPYI_VK_CAP(47, ImageBuffer)
-    SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats)
-    SPYI_VK_CAP(50, ImageQuery)
-    SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat)
-    SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat)
-    SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC)
-    SPYI_VK_CAP_SUBGROUP(62, GroupNonUniformVote, VOTE)
-    SPYI_VK_CAP_SUBGROUP(63, GroupNonUniformArithmetic, ARITHMETIC)
-    SPYI_VK_CAP_SUBGROUP(64, GroupNonUniformBallot, BALLOT)
-    SPYI_VK_CAP_SUBGROUP(65, GroupNonUniformShuffle, SHUFFLE)
-    SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE)
-    SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED)
-    SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD)
-    SPYI_VK_CAP(4427, DrawParameters)
-    SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess)
-    SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess)
-    SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16)
-    SPYI_VK_CAP(4437, DeviceGroup)
-    SPYI_VK_CAP_FEATURE(4441, VariablePointersStorageBuffer, variablePointersStorageBuffer)
-    SPYI_VK_CAP_FEATURE(4442, VariablePointers, variablePointers)
-    SPYI_VK_CAP_FEATURE(4448, StorageBuffer8BitAccess, storageBuffer8BitAccess)
-    SPYI_VK_CAP_FEATURE(4449, UniformAndStorageBuffer8BitAccess, uniformAndStorageBuffer8BitAccess)
-    SPYI_VK_CAP_FEATURE(4450, StoragePushConstant8, storagePushConstant8)
-    SPYI_VK_CAP_FLOAT(4464, DenormPreserve, 0)
-    SPYI_VK_CAP_FLOAT(4465, DenormFlushToZero, 1)
-    SPYI_VK_CAP_FLOAT(4466, SignedZeroInfNanPreserve, 2)
-    SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3)
-    SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4)
-    SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock)
-    SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel)
-    SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope)
-    SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress)
-    SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax, shaderSharedFloat32AtomicMinMax)
-    SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax)
-    SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax)
-    SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct)
-    SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct)
-    SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct)
-    SPYI_VK_CAP_FEATURE(6019, DotProduct, shaderIntegerDotProduct)
-    SPYI_VK_CAP_EITHER(6033, AtomicFloat32AddEXT, shaderBufferFloat32AtomicAdd, shaderSharedFloat32AtomicAdd)
-    SPYI_VK_CAP_EITHER(6034, AtomicFloat64AddEXT, shaderBufferFloat64AtomicAdd, shaderSharedFloat64AtomicAdd)
-    SPYI_VK_CAP_FEATURE(6095, AtomicFloat16AddEXT, shaderBufferFloat16AtomicAdd)
+    SPYI_VK_CAP(0, Matrix),
+    SPYI_VK_CAP(1, Shader),
+    SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
+    SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
+    SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
+    SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics),
+    SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16),
+    SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8),
+    SPYI_VK_CAP(43, Sampled1D),
+    SPYI_VK_CAP(44, Image1D),
+    SPYI_VK_CAP(46, SampledBuffer),
+    SPYI_VK_CAP(47, ImageBuffer),
+    SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats),
+    SPYI_VK_CAP(50, ImageQuery),
+    SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat),
+    SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat),
+    SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC),
+    SPYI_VK_CAP_SUBGROUP(62, GroupNonUniformVote, VOTE),
+    SPYI_VK_CAP_SUBGROUP(63, GroupNonUniformArithmetic, ARITHMETIC),
+    SPYI_VK_CAP_SUBGROUP(64, GroupNonUniformBallot, BALLOT),
+    SPYI_VK_CAP_SUBGROUP(65, GroupNonUniformShuffle, SHUFFLE),
+    SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE),
+    SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED),
+    SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD),
+    SPYI_VK_CAP(4427, DrawParameters),
+    SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess),
+    SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess),
+    SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16),
+    SPYI_VK_CAP(4437, DeviceGroup),
+    SPYI_VK_CAP_FEATURE(4441, VariablePointersStorageBuffer, variablePointersStorageBuffer),
+    SPYI_VK_CAP_FEATURE(4442, VariablePointers, variablePointers),
+    SPYI_VK_CAP_FEATURE(4448, StorageBuffer8BitAccess, storageBuffer8BitAccess),
+    SPYI_VK_CAP_FEATURE(4449, UniformAndStorageBuffer8BitAccess, uniformAndStorageBuffer8BitAccess),
+    SPYI_VK_CAP_FEATURE(4450, StoragePushConstant8, storagePushConstant8),
+    SPYI_VK_CAP_FLOAT(4464, DenormPreserve, 0),
+    SPYI_VK_CAP_FLOAT(4465, DenormFlushToZero, 1),
+    SPYI_VK_CAP_FLOAT(4466, SignedZeroInfNanPreserve, 2),
+    SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3),
+    SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4),
+    SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock),
+    SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel),
+    SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope),
+    SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress),
+    SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax,
+                       shaderSharedFloat32AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(5616, AtomicFloat16MinMaxEXT, shaderBufferFloat16AtomicMinMax),
+    SPYI_VK_CAP_FEATURE(6016, DotProductInputAll, shaderIntegerDotProduct),
+    SPYI_VK_CAP_FEATURE(6017, DotProductInput4x8Bit, shaderIntegerDotProduct),
+    SPYI_VK_CAP_FEATURE(6018, DotProductInput4x8BitPacked, shaderIntegerDotProduct),
+    SPYI_VK_CAP_FEATURE(6019, DotProduct, shaderIntegerDotProduct),
+    SPYI_VK_CAP_EITHER(6033, AtomicFloat32AddEXT, shaderBufferFloat32AtomicAdd, shaderSharedFloat32AtomicAdd),
+    SPYI_VK_CAP_EITHER(6034, AtomicFloat64AddEXT, shaderBufferFloat64AtomicAdd, shaderSharedFloat64AtomicAdd),
+    SPYI_VK_CAP_FEATURE(6095, AtomicFloat16AddEXT, shaderBufferFloat16AtomicAdd),
 };
 
-static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint32_t number, spyi_text *error) {
+static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint32_t number,
+                                           spyi_text *error) {
     size_t i, n = sizeof spyi_vk_capabilities / sizeof spyi_vk_capabilities[0];
     const spyi_vk_capability *c = NULL;
     bool there = true;
@@ -151,7 +162,9 @@ static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint3
         if (spyi_vk_capabilities[i].number == number) c = &spyi_vk_capabilities[i];
     }
     if (c == NULL) {
-        spyi_text_add(error, "the kernel needs the SPIR-V capability number %u, which the library does not know", number);
+        spyi_text_add(error,
+                      "the kernel needs the SPIR-V capability number %u, which the library does not know",
+                      number);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (c->need == SPYI_VK_NEED_FEATURE) there = adapter->features[c->value] || adapter->features[c->other];
@@ -176,21 +189,25 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
     return false;
 }
 
-SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
+                                      spyi_text *error) {
     // Of the enumerants that SPIR-V's text is made of, three matter here.
     enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
     const uint32_t *words = (const uint32_t *)desc->code;
     size_t i, size, count = desc->code_size / 4;
     bool entry = false;
     if (words == NULL || desc->code_size % 4 != 0 || count < 5 || words[0] != 0x07230203u) {
-        spyi_text_add(error, "the code of kernel '%s' is not SPIR-V", desc->label ? desc->label : desc->entry);
+        spyi_text_add(error, "the code of kernel '%s' is not SPIR-V",
+                      desc->label ? desc->label : desc->entry);
         return SPY_ERROR_COMPILE;
     }
     for (i = 5; i < count; i += size) {
         uint32_t op = words[i] & 0xffffu;
         size = words[i] >> 16;
-        if (size == 0 || size > count - i || (op == CAPABILITY && size < 2) || (op == ENTRY_POINT && size < 4)) {
-            spyi_text_add(error, "the SPIR-V of kernel '%s' is damaged at word %zu", desc->label ? desc->label : desc->entry, i);
+        if (size == 0 || size > count - i || (op == CAPABILITY && size < 2) ||
+            (op == ENTRY_POINT && size < 4)) {
+            spyi_text_add(error, "the SPIR-V of kernel '%s' is damaged at word %zu",
+                          desc->label ? desc->label : desc->entry, i);
             return SPY_ERROR_COMPILE;
         }
         if (op == CAPABILITY) {

@@ -1,4 +1,5 @@
-// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the choice.
+// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the
+// choice.
 #include "vk/internal.h"
 
 #define SPYI_VK_MAX_ADAPTERS 32u
@@ -33,7 +34,8 @@ static spy_status spyi_vk_open_loader(spyi_vk_instance *instance, spyi_text *err
     }
     spyi_text_add(error, "the Vulkan loader cannot be opened; looked for");
     for (i = 0; i < count; i++) spyi_text_add(error, "%s %s", i == 0 ? "" : ",", names[i]);
-    spyi_text_add(error, " (%s); on Debian: apt-get install libvulkan1 mesa-vulkan-drivers", spyi_library_error());
+    spyi_text_add(error, " (%s); on Debian: apt-get install libvulkan1 mesa-vulkan-drivers",
+                  spyi_library_error());
     return SPY_ERROR_NO_DEVICE;
 }
 
@@ -41,7 +43,8 @@ static spy_status spyi_vk_open_loader(spyi_vk_instance *instance, spyi_text *err
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                          VkDebugUtilsMessageTypeFlagsEXT types,
-                                                         const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+                                                         const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                         void *user) {
     spyi_vk_instance *instance = (spyi_vk_instance *)user;
     spy_log_level level = SPY_LOG_DEBUG;
     const char *name = data->pMessageIdName != NULL ? data->pMessageIdName : "message";
@@ -65,11 +68,13 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeve
 static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMessengerCreateInfoEXT *info) {
     SPYI_VK_ZERO(*info);
     info->sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
-    info->messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
+    info->messageSeverity =
+        VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
     if (spyi_log_wants(instance->ctx, SPY_LOG_DEBUG)) {
         info->messageSeverity |= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
     }
-    info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+    info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
+                        VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                         VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
     info->pfnUserCallback = spyi_vk_on_message;
     info->pUserData = instance;
@@ -78,8 +83,8 @@ static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMesse
 // >>instance
 
 static bool spyi_vk_has_layer(const spyi_vk_instance *instance, const char *name) {
-    PFN_vkEnumerateInstanceLayerProperties list =
-        (PFN_vkEnumerateInstanceLayerProperties)instance->get_proc(NULL, "vkEnumerateInstanceLayerProperties");
+    PFN_vkEnumerateInstanceLayerProperties list = (PFN_vkEnumerateInstanceLayerProperties)instance->get_proc(
+        NULL, "vkEnumerateInstanceLayerProperties");
     VkLayerProperties *layers;
     uint32_t i, count = 0, capacity;
     bool found = false;
@@ -94,9 +99,11 @@ static bool spyi_vk_has_layer(const spyi_vk_instance *instance, const char *name
     return found;
 }
 
-static bool spyi_vk_has_instance_extension(const spyi_vk_instance *instance, const char *layer, const char *name) {
+static bool spyi_vk_has_instance_extension(const spyi_vk_instance *instance, const char *layer,
+                                           const char *name) {
     PFN_vkEnumerateInstanceExtensionProperties list =
-        (PFN_vkEnumerateInstanceExtensionProperties)instance->get_proc(NULL, "vkEnumerateInstanceExtensionProperties");
+        (PFN_vkEnumerateInstanceExtensionProperties)instance->get_proc(
+            NULL, "vkEnumerateInstanceExtensionProperties");
     VkExtensionProperties *items;
     uint32_t i, count = 0, capacity;
     bool found = false;
@@ -142,8 +149,9 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     if (enable_validation && spyi_vk_has_layer(instance, SPYI_VK_VALIDATION_LAYER)) {
         layers[info.enabledLayerCount++] = SPYI_VK_VALIDATION_LAYER;
     } else if (enable_validation) {
-        spyi_logf(instance->ctx, SPY_LOG_WARNING, "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
-                                                  " is not installed (Debian: vulkan-validationlayers)");
+        spyi_logf(instance->ctx, SPY_LOG_WARNING,
+                  "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
+                  " is not installed (Debian: vulkan-validationlayers)");
     }
     *debug_utils = spyi_vk_has_instance_extension(instance, NULL, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
                    (info.enabledLayerCount > 0 &&
@@ -172,9 +180,11 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
-// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be destroyed.
-SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx, const spy_vk_desc *engine,
-                                         bool enable_validation, spyi_text *error) {
+// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be
+// destroyed.
+SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
+                                         const spy_vk_desc *engine, bool enable_validation,
+                                         spyi_text *error) {
     bool debug_utils = false;
     spy_status status = SPY_OK;
     const char *missing = NULL;
@@ -198,8 +208,8 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
             return status;
         }
     }
-#define SPYI_VK_LOAD(name)                                                                                    \
-    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                          \
+#define SPYI_VK_LOAD(name)                                                                                   \
+    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                         \
     if (instance->name == NULL) missing = "vk" #name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_LOAD)
 #undef SPYI_VK_LOAD
@@ -209,8 +219,8 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
         return SPY_ERROR_NO_DEVICE;
     }
     // NULL unless the instance, ours or the engine's, has the extension.
-    instance->set_name =
-        (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle, "vkSetDebugUtilsObjectNameEXT");
+    instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
+                                                                              "vkSetDebugUtilsObjectNameEXT");
     if (debug_utils) {
         PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
             instance->handle, "vkCreateDebugUtilsMessengerEXT");
@@ -228,8 +238,10 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
 
 SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
     if (instance->get_proc == NULL) return;
-    if (instance->messenger != VK_NULL_HANDLE) instance->destroy_messenger(instance->handle, instance->messenger, NULL);
-    if (instance->owned && instance->DestroyInstance != NULL) instance->DestroyInstance(instance->handle, NULL);
+    if (instance->messenger != VK_NULL_HANDLE)
+        instance->destroy_messenger(instance->handle, instance->messenger, NULL);
+    if (instance->owned && instance->DestroyInstance != NULL)
+        instance->DestroyInstance(instance->handle, NULL);
     spyi_mutex_destroy(&instance->message_lock);
     if (instance->library != NULL) spyi_library_close(instance->library);
     SPYI_VK_ZERO(*instance);
@@ -252,23 +264,27 @@ static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     VkExtensionProperties *items;
     uint32_t i, k, count = 0, capacity;
-    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL) != VK_SUCCESS || count == 0) return;
+    if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, NULL) != VK_SUCCESS ||
+        count == 0)
+        return;
     capacity = count;
     items = (VkExtensionProperties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
     if (items == NULL) return;
     if (instance->EnumerateDeviceExtensionProperties(adapter->handle, NULL, &count, items) >= 0) {
         for (i = 0; i < count; i++) {
             for (k = 0; k < SPYI_VK_EXTENSION_COUNT; k++) {
-                if (strcmp(items[i].extensionName, spyi_vk_extension_name(k)) == 0) adapter->extensions[k] = true;
+                if (strcmp(items[i].extensionName, spyi_vk_extension_name(k)) == 0)
+                    adapter->extensions[k] = true;
             }
         }
     }
     spyi_free(instance->ctx, items, capacity * sizeof *items);
 }
 
-// One family for all work: the one with compute that can do most, since order between queues costs semaphores. Downloads
-// go through a copy engine where there is one, beside the work: with a second queue of a family with graphics instead, an
-// H200 slices time (375 us for a download of 4 bytes, which also waited for kernels that it did not need).
+// One family for all work: the one with compute that can do most, since order between queues costs
+// semaphores. Downloads go through a copy engine where there is one, beside the work: with a second queue of
+// a family with graphics instead, an H200 slices time (375 us for a download of 4 bytes, which also waited
+// for kernels that it did not need).
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
@@ -339,17 +355,22 @@ static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
     const VkPhysicalDeviceLimits *limits = &adapter->limits;
     const bool *f = adapter->features;
     uint32_t i;
-    if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_FLOAT16;
+    if (f[SPYI_VK_FEATURE_shaderFloat16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess])
+        info->features |= SPY_FEATURE_FLOAT16;
     if (f[SPYI_VK_FEATURE_shaderFloat64]) info->features |= SPY_FEATURE_FLOAT64;
-    if (f[SPYI_VK_FEATURE_shaderInt8] && f[SPYI_VK_FEATURE_storageBuffer8BitAccess]) info->features |= SPY_FEATURE_INT8;
-    if (f[SPYI_VK_FEATURE_shaderInt16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess]) info->features |= SPY_FEATURE_INT16;
+    if (f[SPYI_VK_FEATURE_shaderInt8] && f[SPYI_VK_FEATURE_storageBuffer8BitAccess])
+        info->features |= SPY_FEATURE_INT8;
+    if (f[SPYI_VK_FEATURE_shaderInt16] && f[SPYI_VK_FEATURE_storageBuffer16BitAccess])
+        info->features |= SPY_FEATURE_INT16;
     if (f[SPYI_VK_FEATURE_shaderInt64]) info->features |= SPY_FEATURE_INT64;
     if (f[SPYI_VK_FEATURE_shaderBufferFloat32AtomicAdd]) info->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
     if (adapter->timestamp_bits != 0) info->features |= SPY_FEATURE_TIMESTAMPS;
-    if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0) info->features |= SPY_FEATURE_SUBGROUPS;
+    if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0)
+        info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
     info->max_group_size = limits->maxComputeWorkGroupInvocations;
-    if (limits->maxComputeWorkGroupSize[0] < info->max_group_size) info->max_group_size = limits->maxComputeWorkGroupSize[0];
+    if (limits->maxComputeWorkGroupSize[0] < info->max_group_size)
+        info->max_group_size = limits->maxComputeWorkGroupSize[0];
     info->max_group_count = limits->maxComputeWorkGroupCount[0];
     info->max_inline_block_bytes = limits->maxPushConstantsSize;
     info->max_binding_bytes = limits->maxStorageBufferRange;
@@ -375,11 +396,13 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
     adapter->info.type = spyi_vk_adapter_type(properties.deviceType);
     adapter->info.api_version = properties.apiVersion;
     (void)snprintf(adapter->info.name, sizeof adapter->info.name, "%s", properties.deviceName);
-    adapter->api_version = properties.apiVersion < instance->api_version ? properties.apiVersion : instance->api_version;
+    adapter->api_version =
+        properties.apiVersion < instance->api_version ? properties.apiVersion : instance->api_version;
     instance->GetPhysicalDeviceMemoryProperties(device, &adapter->memory);
     if (adapter->api_version < VK_API_VERSION_1_2) {
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
-                       VK_API_VERSION_MAJOR(adapter->api_version), VK_API_VERSION_MINOR(adapter->api_version));
+                       VK_API_VERSION_MAJOR(adapter->api_version),
+                       VK_API_VERSION_MINOR(adapter->api_version));
         return; // the structs of the other queries are unknown there
     }
     spyi_vk_query_extensions(instance, adapter);
@@ -399,7 +422,9 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
 
 // >>choice
 
-static char spyi_vk_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char spyi_vk_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
 
 static bool spyi_vk_contains(const char *text, const char *part) {
     for (;; text++) {
@@ -414,8 +439,10 @@ static bool spyi_vk_contains(const char *text, const char *part) {
 static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
     if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
     if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
-    if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name)) return "has another name";
-    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type) return "is of another type";
+    if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name))
+        return "has another name";
+    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type)
+        return "is of another type";
     return NULL;
 }
 
@@ -426,7 +453,8 @@ static void spyi_vk_explain_choice(const spyi_vk_instance *instance, const spy_d
     spyi_text_add(error, "no Vulkan device fits; looked for ");
     if (desc->adapter != 0) spyi_text_add(error, "adapter %u", desc->adapter);
     else spyi_text_add(error, "an adapter of %s type", spyi_vk_type_name(desc->adapter_type));
-    if (desc->adapter == 0 && desc->adapter_name != NULL) spyi_text_add(error, " named '%s'", desc->adapter_name);
+    if (desc->adapter == 0 && desc->adapter_name != NULL)
+        spyi_text_add(error, " named '%s'", desc->adapter_name);
     spyi_text_add(error, "; found");
     if (count == 0) spyi_text_add(error, " none (on Debian: apt-get install mesa-vulkan-drivers)");
     for (i = 0; i < count; i++) {
@@ -438,8 +466,8 @@ static void spyi_vk_explain_choice(const spyi_vk_instance *instance, const spy_d
     }
 }
 
-static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysicalDevice *devices, uint32_t *count,
-                                       spyi_text *error) {
+static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysicalDevice *devices,
+                                       uint32_t *count, spyi_text *error) {
     VkResult result;
     *count = SPYI_VK_MAX_ADAPTERS;
     result = instance->EnumeratePhysicalDevices(instance->handle, count, devices);
@@ -448,7 +476,8 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
     return SPY_ERROR_NO_DEVICE;
 }
 
-// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this order.
+// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this
+// order.
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];

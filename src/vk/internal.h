@@ -1,5 +1,6 @@
-// The Vulkan backend's own types and the functions its files share. Data flow: instance.c finds an adapter, device.c
-// makes the device, memory.c and kernel.c its objects, record.c records and submits work, transfer.c moves host data.
+// The Vulkan backend's own types and the functions its files share. Data flow: instance.c finds an adapter,
+// device.c makes the device, memory.c and kernel.c its objects, record.c records and submits work, transfer.c
+// moves host data.
 #ifndef SPYI_VK_INTERNAL_H
 #define SPYI_VK_INTERNAL_H
 
@@ -14,85 +15,84 @@
 // C++ refuses `= { 0 }` where the first member is an enum.
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
-#define SPYI_VK_BATCHES 16u                   // batches in flight; the next one waits for the oldest
-#define SPYI_VK_BATCH_WORK 512u               // recorded operations after which a batch is submitted in any case
-#define SPYI_VK_BATCH_BYTES (8u << 20)        // the same for bytes of blocks and small uploads
-#define SPYI_VK_IDLE_NS 40000u                // least time between two submissions that only an idle queue asks for
-#define SPYI_VK_POLL_NS 10000u                // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u                // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
+#define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
+#define SPYI_VK_BATCH_WORK 512u        // recorded operations after which a batch is submitted in any case
+#define SPYI_VK_BATCH_BYTES (8u << 20) // the same for bytes of blocks and small uploads
+#define SPYI_VK_IDLE_NS 40000u         // least time between two submissions that only an idle queue asks for
+#define SPYI_VK_POLL_NS 10000u         // time between two looks whether the queue is idle
+#define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
 #define SPYI_VK_STAGING_COUNT 4u
-#define SPYI_VK_MAX_BINDINGS 32u              // every driver's maxPushDescriptors is at least that
-#define SPYI_VK_RECENT 8u                     // kernels of a batch that are named when the device is lost
-#define SPYI_VK_SEMAPHORES 16u                // an engine's semaphores that wait for the next submission
+#define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
+#define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
+#define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
 
 // >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
-#define SPYI_VK_REQUIRED_FEATURES(X)                                                                          \
-    X(core.features, shaderInt64)                                                                             \
-    X(v12, timelineSemaphore)                                                                                 \
-    X(v12, bufferDeviceAddress)                                                                               \
+#define SPYI_VK_REQUIRED_FEATURES(X)                                                                         \
+    X(core.features, shaderInt64)                                                                            \
+    X(v12, timelineSemaphore)                                                                                \
+    X(v12, bufferDeviceAddress)                                                                              \
     X(v12, scalarBlockLayout)
 
-#define SPYI_VK_OPTIONAL_FEATURES(X)                                                                          \
-    X(core.features, shaderInt16)                                                                             \
-    X(core.features, shaderFloat64)                                                                           \
-    X(core.features, vertexPipelineStoresAndAtomics)                                                          \
-    X(core.features, fragmentStoresAndAtomics)                                                                \
-    X(core.features, shaderStorageImageExtendedFormats)                                                       \
-    X(core.features, shaderStorageImageReadWithoutFormat)                                                     \
-    X(core.features, shaderStorageImageWriteWithoutFormat)                                                    \
-    X(v11, storageBuffer16BitAccess)                                                                          \
-    X(v11, uniformAndStorageBuffer16BitAccess)                                                                \
-    X(v11, storagePushConstant16)                                                                             \
-    X(v11, variablePointersStorageBuffer)                                                                     \
-    X(v11, variablePointers)                                                                                  \
-    X(v12, storageBuffer8BitAccess)                                                                           \
-    X(v12, uniformAndStorageBuffer8BitAccess)                                                                 \
-    X(v12, storagePushConstant8)                                                                              \
-    X(v12, shaderFloat16)                                                                                     \
-    X(v12, shaderInt8)                                                                                        \
-    X(v12, shaderBufferInt64Atomics)                                                                          \
-    X(v12, shaderSharedInt64Atomics)                                                                          \
-    X(v12, shaderSubgroupExtendedTypes)                                                                       \
-    X(v12, vulkanMemoryModel)                                                                                 \
-    X(v12, vulkanMemoryModelDeviceScope)                                                                      \
-    X(v13, subgroupSizeControl)                                                                               \
-    X(v13, computeFullSubgroups)                                                                              \
-    X(v13, maintenance4)                                                                                      \
-    X(v13, shaderIntegerDotProduct)                                                                           \
-    X(atomic_float, shaderBufferFloat32Atomics)                                                               \
-    X(atomic_float, shaderBufferFloat32AtomicAdd)                                                             \
-    X(atomic_float, shaderBufferFloat64Atomics)                                                               \
-    X(atomic_float, shaderBufferFloat64AtomicAdd)                                                             \
-    X(atomic_float, shaderSharedFloat32Atomics)                                                               \
-    X(atomic_float, shaderSharedFloat32AtomicAdd)                                                             \
-    X(atomic_float, shaderSharedFloat64Atomics)                                                               \
-    X(atomic_float, shaderSharedFloat64AtomicAdd)                                                             \
-    X(atomic_float2, shaderBufferFloat16Atomics)                                                              \
-    X(atomic_float2, shaderBufferFloat16AtomicAdd)                                                            \
-    X(atomic_float2, shaderBufferFloat16AtomicMinMax)                                                         \
-    X(atomic_float2, shaderBufferFloat32AtomicMinMax)                                                         \
-    X(atomic_float2, shaderBufferFloat64AtomicMinMax)                                                         \
-    X(atomic_float2, shaderSharedFloat32AtomicMinMax)                                                         \
-    X(clock, shaderSubgroupClock)                                                                             \
+#define SPYI_VK_OPTIONAL_FEATURES(X)                                                                         \
+    X(core.features, shaderInt16)                                                                            \
+    X(core.features, shaderFloat64)                                                                          \
+    X(core.features, vertexPipelineStoresAndAtomics)                                                         \
+    X(core.features, fragmentStoresAndAtomics)                                                               \
+    X(core.features, shaderStorageImageExtendedFormats)                                                      \
+    X(core.features, shaderStorageImageReadWithoutFormat)                                                    \
+    X(core.features, shaderStorageImageWriteWithoutFormat)                                                   \
+    X(v11, storageBuffer16BitAccess)                                                                         \
+    X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
+    X(v11, storagePushConstant16)                                                                            \
+    X(v11, variablePointersStorageBuffer)                                                                    \
+    X(v11, variablePointers)                                                                                 \
+    X(v12, storageBuffer8BitAccess)                                                                          \
+    X(v12, uniformAndStorageBuffer8BitAccess)                                                                \
+    X(v12, storagePushConstant8)                                                                             \
+    X(v12, shaderFloat16)                                                                                    \
+    X(v12, shaderInt8)                                                                                       \
+    X(v12, shaderBufferInt64Atomics)                                                                         \
+    X(v12, shaderSharedInt64Atomics)                                                                         \
+    X(v12, shaderSubgroupExtendedTypes)                                                                      \
+    X(v12, vulkanMemoryModel)                                                                                \
+    X(v12, vulkanMemoryModelDeviceScope)                                                                     \
+    X(v13, subgroupSizeControl)                                                                              \
+    X(v13, computeFullSubgroups)                                                                             \
+    X(v13, maintenance4)                                                                                     \
+    X(v13, shaderIntegerDotProduct)                                                                          \
+    X(atomic_float, shaderBufferFloat32Atomics)                                                              \
+    X(atomic_float, shaderBufferFloat32AtomicAdd)                                                            \
+    X(atomic_float, shaderBufferFloat64Atomics)                                                              \
+    X(atomic_float, shaderBufferFloat64AtomicAdd)                                                            \
+    X(atomic_float, shaderSharedFloat32Atomics)                                                              \
+    X(atomic_float, shaderSharedFloat32AtomicAdd)                                                            \
+    X(atomic_float, shaderSharedFloat64Atomics)                                                              \
+    X(atomic_float, shaderSharedFloat64AtomicAdd)                                                            \
+    X(atomic_float2, shaderBufferFloat16Atomics)                                                             \
+    X(atomic_float2, shaderBufferFloat16AtomicAdd)                                                           \
+    X(atomic_float2, shaderBufferFloat16AtomicMinMax)                                                        \
+    X(atomic_float2, shaderBufferFloat32AtomicMinMax)                                                        \
+    X(atomic_float2, shaderBufferFloat64AtomicMinMax)                                                        \
+    X(atomic_float2, shaderSharedFloat32AtomicMinMax)                                                        \
+    X(clock, shaderSubgroupClock)                                                                            \
     X(clock, shaderDeviceClock)
 
-#define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                        \
-    X(VK_KHR_push_descriptor)                                                                                 \
-    X(VK_EXT_shader_atomic_float)                                                                             \
-    X(VK_EXT_shader_atomic_float2)                                                                            \
+#define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                       \
+    X(VK_KHR_push_descriptor)                                                                                \
+    X(VK_EXT_shader_atomic_float)                                                                            \
+    X(VK_EXT_shader_atomic_float2)                                                                           \
     X(VK_KHR_shader_clock)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
-    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM)
-    SPYI_VK_FEATURE_REQUIRED, // so many are required
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // so many are required
     SPYI_VK_FEATURE_BEFORE_OPTIONAL = SPYI_VK_FEATURE_REQUIRED - 1,
     SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_ENUM)
 #undef SPYI_VK_FEATURE_ENUM
-    SPYI_VK_FEATURE_COUNT
+        SPYI_VK_FEATURE_COUNT
 } spyi_vk_feature;
 
 // The names are macros of vulkan_core.h with the value 1: use them with # and ## only.
@@ -100,7 +100,7 @@ typedef enum spyi_vk_extension {
 #define SPYI_VK_EXTENSION_ENUM(name) SPYI_##name,
     SPYI_VK_OPTIONAL_EXTENSIONS(SPYI_VK_EXTENSION_ENUM)
 #undef SPYI_VK_EXTENSION_ENUM
-    SPYI_VK_EXTENSION_COUNT
+        SPYI_VK_EXTENSION_COUNT
 } spyi_vk_extension;
 
 // A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
@@ -115,25 +115,25 @@ typedef struct spyi_vk_feature_set {
 } spyi_vk_feature_set;
 
 // >>instance
-#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                         \
-    X(DestroyInstance)                                                                                        \
-    X(EnumeratePhysicalDevices)                                                                               \
-    X(EnumerateDeviceExtensionProperties)                                                                     \
-    X(GetPhysicalDeviceProperties)                                                                            \
-    X(GetPhysicalDeviceProperties2)                                                                           \
-    X(GetPhysicalDeviceFeatures2)                                                                             \
-    X(GetPhysicalDeviceMemoryProperties)                                                                      \
-    X(GetPhysicalDeviceQueueFamilyProperties)                                                                 \
-    X(CreateDevice)                                                                                           \
+#define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
+    X(DestroyInstance)                                                                                       \
+    X(EnumeratePhysicalDevices)                                                                              \
+    X(EnumerateDeviceExtensionProperties)                                                                    \
+    X(GetPhysicalDeviceProperties)                                                                           \
+    X(GetPhysicalDeviceProperties2)                                                                          \
+    X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceMemoryProperties)                                                                     \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
+    X(CreateDevice)                                                                                          \
     X(GetDeviceProcAddr)
 
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library;                           // NULL: the engine's
+    void *library; // NULL: the engine's
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;
-    uint32_t api_version;                    // that it was made with
+    uint32_t api_version; // that it was made with
 #define SPYI_VK_INSTANCE_MEMBER(name) PFN_vk##name name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
 #undef SPYI_VK_INSTANCE_MEMBER
@@ -141,50 +141,50 @@ typedef struct spyi_vk_instance {
     PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
     VkDebugUtilsMessengerEXT messenger;
     spyi_mutex message_lock;
-    char message[512];                       // the driver's last complaint, for errors that carry no text of their own
+    char message[512]; // the driver's last complaint, for errors that carry no text of their own
 } spyi_vk_instance;
 
 typedef struct spyi_vk_adapter {
     VkPhysicalDevice handle;
-    uint32_t index;                          // from 1, in the order of vkEnumeratePhysicalDevices
-    uint32_t api_version;                    // what device and instance both have
+    uint32_t index;       // from 1, in the order of vkEnumeratePhysicalDevices
+    uint32_t api_version; // what device and instance both have
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t max_allocation;                 // bytes
+    uint64_t max_allocation; // bytes
     uint32_t max_push_descriptors;
-    uint32_t subgroup_operations;            // VkSubgroupFeatureFlags in compute kernels
+    uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
     uint32_t queue_family;
-    uint32_t lane_family;                    // of the downloads' queue; queue_family: none of its own
+    uint32_t lane_family; // of the downloads' queue; queue_family: none of its own
     uint32_t timestamp_bits;
-    bool features[SPYI_VK_FEATURE_COUNT];    // what it has; in spyi_vk_gpu: what is enabled
+    bool features[SPYI_VK_FEATURE_COUNT]; // what it has; in spyi_vk_gpu: what is enabled
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    bool float_controls[5];                  // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
+    bool float_controls[5]; // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
     spy_device_info info;
-    char refusal[256];                       // why it cannot be used; "": it can
+    char refusal[256]; // why it cannot be used; "": it can
 } spyi_vk_adapter;
 
 // >>the device
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk;                        // mapped
-    size_t used;                             // bytes
+    spyi_chunk chunk; // mapped
+    size_t used;      // bytes
 } spyi_vk_page;
 
 // One command buffer with what must live until it has been executed. Number n uses slot n % SPYI_VK_BATCHES.
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number;                         // of the last batch that was recorded here; 0: none
+    uint64_t number; // of the last batch that was recorded here; 0: none
     spyi_vk_page *pages;
-    spyi_kernel *recent[SPYI_VK_RECENT];     // the last kernels, a ring
-    uint32_t recent_count;                   // all kernels of the batch
+    spyi_kernel *recent[SPYI_VK_RECENT]; // the last kernels, a ring
+    uint32_t recent_count;               // all kernels of the batch
 } spyi_vk_batch;
 
 typedef struct spyi_vk_staging {
-    spyi_chunk chunk;                        // size 0: not allocated yet
-    size_t used;                             // bytes
-    uint64_t number;                         // the last batch (uploads) or lane submission (downloads) that uses it
-    VkCommandPool pool;                      // downloads only
+    spyi_chunk chunk;   // size 0: not allocated yet
+    size_t used;        // bytes
+    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses it
+    VkCommandPool pool; // downloads only
     VkCommandBuffer commands;
 } spyi_vk_staging;
 
@@ -206,41 +206,41 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     uint32_t block_size;
-    uint32_t push_size;                      // multiple of 4: the block, or 8 for its address
+    uint32_t push_size; // multiple of 4: the block, or 8 for its address
     uint32_t binding_count;
     bool block_by_address;
-    char label[64];                          // cut off
+    char label[64]; // cut off
 } spyi_vk_kernel;
 
 typedef struct spyi_vk_gpu {
-    spyi_gpu_base base;                      // first
+    spyi_gpu_base base; // first
     struct VolkDeviceTable vk;
     VkDevice device;
     VkQueue queue;
     uint32_t queue_family, lane_family;
-    bool owned;                              // we made the device
-    bool spins;                              // waits spin first: not where the CPU does the GPU's work
+    bool owned; // we made the device
+    bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
     // Recording. `open` is the number of the batch being recorded, so open - 1 is the last one submitted.
-    VkCommandBuffer commands;                // to record into; NULL: none begun
-    spyi_vk_kernel *bound;                   // kernel whose pipeline is bound in it
+    VkCommandBuffer commands; // to record into; NULL: none begun
+    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
     uint64_t open;
-    uint64_t finished;                       // as last seen
-    uint32_t work;                           // operations in the open batch
-    size_t work_bytes;                       // in its pages
-    uint64_t next_poll_ns;                   // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;                    // the open one's slot; NULL: not begun
+    uint64_t finished;     // as last seen
+    uint32_t work;         // operations in the open batch
+    size_t work_bytes;     // in its pages
+    uint64_t next_poll_ns; // not before then: look whether the queue is idle
+    spyi_vk_batch *batch;  // the open one's slot; NULL: not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // An engine's command buffer, instead of ours.
-    VkCommandBuffer external;                // NULL: none set
-    bool external_used;                      // the open batch's number stands for work in it
-    uint64_t external_number;                // first number whose work may be in one that has not been executed; 0: none
+    VkCommandBuffer external; // NULL: none set
+    bool external_used;       // the open batch's number stands for work in it
+    uint64_t external_number; // first number whose work may be in one that has not been executed; 0: none
     spyi_vk_page *external_pages;
-    spyi_vk_semaphores waits, signals;       // of the next submission
+    spyi_vk_semaphores waits, signals; // of the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
@@ -249,14 +249,14 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    VkQueue lane_queue;                      // may equal queue
-    VkSemaphore lane;                        // timeline of the lane
-    uint64_t lane_number;                    // last submission to it
+    VkQueue lane_queue;   // may equal queue
+    VkSemaphore lane;     // timeline of the lane
+    uint64_t lane_number; // last submission to it
 
-    VkQueryPool queries;                     // two timestamps; made when first used
-    uint64_t time_number;                    // batch of time_end; 0: none
+    VkQueryPool queries;  // two timestamps; made when first used
+    uint64_t time_number; // batch of time_end; 0: none
 
-    uint32_t memory_type[4];                 // by spyi_vk_memory
+    uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;
     spyi_mutex layout_lock;
     spyi_vk_layout *layouts;
@@ -274,17 +274,18 @@ typedef enum spyi_vk_memory {
 } spyi_vk_memory;
 
 // >>features.c
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature);           // of its VkBool32 in a spyi_vk_feature_set
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // of its VkBool32 in a spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
 // Fill in sType and pNext for what this adapter has (extensions and api_version are known).
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
 // SPIR-V is well formed, has the entry point, and needs only what is enabled in `adapter`.
-SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc, spyi_text *error);
+SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
+                                      spyi_text *error);
 
 // >>instance.c
-SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx, const spy_vk_desc *engine,
-                                         bool enable_validation, spyi_text *error);
+SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
+                                         const spy_vk_desc *engine, bool enable_validation, spyi_text *error);
 SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance);
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error);
@@ -293,7 +294,8 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
 
 // >>device.c
-SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu, spyi_text *error);
+SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                  spyi_text *error);
 SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
 SPYI_FN const char *spyi_vk_result_name(VkResult result);
 // Append "`what` failed: VK_..." and return the status that goes with it.
@@ -321,10 +323,11 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
 
 // >>record.c
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                                uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                                bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
+                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                spyi_text *error);
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                uint32_t pattern, bool barrier, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
@@ -338,11 +341,13 @@ SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
-SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error); // command buffers, timelines
+SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu,
+                                               spyi_text *error); // command buffers, timelines
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu);
-SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine has still to do
-SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns,
-                                      spyi_text *error);
+SPYI_FN uint64_t
+spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine has still to do
+SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
+                                      uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
@@ -350,16 +355,16 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
 
 // >>transfer.c
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
-                                  bool barrier, spyi_text *error);
-SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
-                                    uint64_t after, spyi_text *error);
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                  uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                    uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
 // >>engine.c: the parts of the public functions that need no spy_device
 SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer commands, spyi_text *error);
 SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error);
-SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore, uint64_t value,
-                                         spyi_text *error);
+SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
+                                         uint64_t value, spyi_text *error);
 
 #endif // SPYI_VK_INTERNAL_H

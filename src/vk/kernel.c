@@ -1,5 +1,5 @@
-// Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it changes in
-// the device is the list of layouts, under a lock; VkPipelineCache locks itself.
+// Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it
+// changes in the device is the list of layouts, under a lock; VkPipelineCache locks itself.
 #include "vk/internal.h"
 
 static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
@@ -44,7 +44,8 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
 }
 
 // Layouts live as long as the device: there are few, one for each pair of sizes.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count, VkPipelineLayout *out) {
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count,
+                                    VkPipelineLayout *out) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
@@ -80,7 +81,8 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu) {
     }
 }
 
-static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_text *error) {
+static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
+                                       spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
@@ -98,11 +100,13 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
 // What the driver said, when it said something: Mesa's VK_ERROR_UNKNOWN has its reason only there.
 static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_lock(&gpu->instance.message_lock);
-    if (gpu->instance.message[0] != '\0') spyi_text_add(error, "; the driver's last message: %s", gpu->instance.message);
+    if (gpu->instance.message[0] != '\0')
+        spyi_text_add(error, "; the driver's last message: %s", gpu->instance.message);
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel) {
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
+                                      spyi_vk_kernel *kernel) {
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
@@ -121,12 +125,14 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     info.stage.module = module;
     info.stage.pName = desc->entry;
     info.layout = kernel->layout;
-    result = gpu->vk.vkCreateComputePipelines(gpu->device, gpu->pipeline_cache, 1, &info, NULL, &kernel->pipeline);
+    result =
+        gpu->vk.vkCreateComputePipelines(gpu->device, gpu->pipeline_cache, 1, &info, NULL, &kernel->pipeline);
     gpu->vk.vkDestroyShaderModule(gpu->device, module, NULL);
     return result;
 }
 
-SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                         spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const char *label = desc->label != NULL ? desc->label : desc->entry;
     spyi_vk_kernel *kernel;

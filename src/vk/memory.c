@@ -5,8 +5,9 @@
 static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags need,
                               VkMemoryPropertyFlags want, VkMemoryPropertyFlags avoid, uint32_t *type) {
     // Protected, lazily allocated and vendors' coherent types are never meant for buffers like ours.
-    const VkMemoryPropertyFlags never = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
-                                        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
+    const VkMemoryPropertyFlags never =
+        VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
+        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
     uint32_t i;
     int best = -1;
     for (i = 0; i < memory->memoryTypeCount; i++) {
@@ -19,18 +20,22 @@ static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, Vk
     return best >= 0;
 }
 
-// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell otherwise.
+// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell
+// otherwise.
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkMemoryPropertyFlags host =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     bool discrete = gpu->adapter.info.type == SPY_ADAPTER_DISCRETE;
-    bool ok = spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
-                                &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
-              spyi_vk_find_type(memory, host, cached, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_READBACK]) &&
-              spyi_vk_find_type(memory, host, 0, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_STAGING]) &&
-              spyi_vk_find_type(memory, host, local, 0, &gpu->memory_type[SPYI_VK_MEMORY_PAGE]);
+    bool ok =
+        spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
+                          &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
+        spyi_vk_find_type(memory, host, cached, discrete ? local : 0,
+                          &gpu->memory_type[SPYI_VK_MEMORY_READBACK]) &&
+        spyi_vk_find_type(memory, host, 0, discrete ? local : 0, &gpu->memory_type[SPYI_VK_MEMORY_STAGING]) &&
+        spyi_vk_find_type(memory, host, local, 0, &gpu->memory_type[SPYI_VK_MEMORY_PAGE]);
     if (!ok) spyi_text_add(error, "the device '%s' has no usable memory types", gpu->adapter.info.name);
     return ok;
 }
@@ -96,15 +101,18 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
                                     spyi_chunk *chunk, spyi_text *error) {
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     uint32_t type = gpu->memory_type[kind];
-    const VkMemoryHeap *heap = &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
+    const VkMemoryHeap *heap =
+        &gpu->adapter.memory.memoryHeaps[gpu->adapter.memory.memoryTypes[type].heapIndex];
     memset(chunk, 0, sizeof *chunk);
     if (gpu->lost) {
         spyi_text_add(error, "the device was lost earlier");
         return SPY_ERROR_DEVICE_LOST;
     }
     size = spyi_align(size, 256);
-    if (size <= gpu->adapter.max_allocation && size <= heap->size) result = spyi_vk_try_allocate(gpu, type, size, chunk);
-    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY && kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
+    if (size <= gpu->adapter.max_allocation && size <= heap->size)
+        result = spyi_vk_try_allocate(gpu, type, size, chunk);
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
+        kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
         result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk);
     }
     if (result != VK_SUCCESS) {
@@ -113,8 +121,9 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
                       label != NULL && label[0] != '\0' ? "'" : "");
         if (size > gpu->adapter.max_allocation || size > heap->size) {
             spyi_text_add(error, "the largest allocation of '%s' is %llu bytes", gpu->adapter.info.name,
-                          (unsigned long long)(gpu->adapter.max_allocation < heap->size ? gpu->adapter.max_allocation
-                                                                                        : heap->size));
+                          (unsigned long long)(gpu->adapter.max_allocation < heap->size
+                                                   ? gpu->adapter.max_allocation
+                                                   : heap->size));
             return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
         }
         return spyi_vk_fail(gpu, result, "vkAllocateMemory", error);
@@ -144,7 +153,8 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset,
+                                      spyi_text *error) {
     spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
     size_t rounded = spyi_align(size, 16);
@@ -159,7 +169,8 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_pag
                 spyi_text_add(error, "no host memory for a page of parameters");
                 return SPY_ERROR_OUT_OF_MEMORY;
             }
-            status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_PAGE, rounded > SPYI_VK_PAGE_SIZE ? rounded : SPYI_VK_PAGE_SIZE,
+            status = spyi_vk_allocate(gpu, SPYI_VK_MEMORY_PAGE,
+                                      rounded > SPYI_VK_PAGE_SIZE ? rounded : SPYI_VK_PAGE_SIZE,
                                       "slangpy parameters", &page->chunk, error);
             if (status != SPY_OK) {
                 spyi_free(gpu->base.ctx, page, sizeof *page);

@@ -8,15 +8,16 @@
 #define SPYI_VK_COLD
 #endif
 
-// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after this.
+// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after
+// this.
 static void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                            VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                            VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
 }
@@ -106,8 +107,8 @@ static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, co
 }
 
 // Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
-static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, const void *block,
-                                                  spyi_text *error) {
+static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
+                                                  const void *block, spyi_text *error) {
     unsigned char padded[512];
     const void *push = padded;
     if (kernel->block_by_address) {
@@ -126,7 +127,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
         return SPY_ERROR_INTERNAL;
     }
-    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size, push);
+    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                               kernel->push_size, push);
     return SPY_OK;
 }
 
@@ -147,8 +149,8 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
     }
     if (SPYI_LIKELY(kernel->push_size == kernel->block_size && !kernel->block_by_address)) {
         if (kernel->push_size > 0) {
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel->push_size,
-                                       dispatch->block);
+            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                       kernel->push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
@@ -179,14 +181,15 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     return spyi_vk_recorded(gpu, false, error);
 }
 
-SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
-                                uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error) {
-    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset, size, barrier,
-                               error);
+SPYI_FN spy_status spyi_vk_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
+                                const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                spyi_text *error) {
+    return spyi_vk_copy_buffer((spyi_vk_gpu *)(void *)gpu, to->handle, to_offset, from->handle, from_offset,
+                               size, barrier, error);
 }
 
-SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
-                                bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                uint32_t pattern, bool barrier, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
@@ -252,8 +255,9 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
     }
     status = spyi_vk_wait(base, gpu->time_number, UINT64_MAX, error);
     if (status != SPY_OK) return status;
-    result = gpu->vk.vkGetQueryPoolResults(gpu->device, gpu->queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
-                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    result =
+        gpu->vk.vkGetQueryPoolResults(gpu->device, gpu->queries, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
+                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkGetQueryPoolResults", error);
     if (gpu->adapter.timestamp_bits < 64) mask = ((uint64_t)1 << gpu->adapter.timestamp_bits) - 1;
     *ns = (uint64_t)((double)((ticks[1] - ticks[0]) & mask) * (double)gpu->adapter.limits.timestampPeriod);

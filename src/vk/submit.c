@@ -1,14 +1,16 @@
-// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a batch goes
-// to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
+// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a
+// batch goes to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
 #include "vk/internal.h"
 
-SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) { return ((spyi_vk_gpu *)(void *)base)->open; }
+SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *base) {
+    return ((spyi_vk_gpu *)(void *)base)->open;
+}
 
 SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     uint64_t value = 0;
     if (gpu->finished + 1 >= gpu->open || gpu->lost) return gpu->finished;
-    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS && value > gpu->finished &&
-        value < gpu->open) { // a lost device may report anything
+    if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
+        value > gpu->finished && value < gpu->open) { // a lost device may report anything
         gpu->finished = value;
     }
     return gpu->finished;
@@ -16,7 +18,8 @@ SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
 
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    uint64_t finished = gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+    uint64_t finished =
+        gpu->lost ? gpu->open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
     if (gpu->external_number != 0 && finished >= gpu->external_number) finished = gpu->external_number - 1;
     return finished;
 }
@@ -76,7 +79,8 @@ static void spyi_vk_host_barrier(spyi_vk_gpu *gpu) {
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would hang.
+// The queue refused the batch, which is dropped. Its number must come all the same, or later waits would
+// hang.
 static void spyi_vk_drop_batch(spyi_vk_gpu *gpu) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
@@ -111,8 +115,9 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
         signals->handles[signals->count] = gpu->timeline;
         signals->values[signals->count] = gpu->open;
         signals->count++;
-        status = spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
-                                      &gpu->waits, signals, error);
+        status =
+            spyi_vk_queue_submit(gpu, gpu->queue, gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE,
+                                 &gpu->waits, signals, error);
     }
     if (status != SPY_OK) spyi_vk_drop_batch(gpu);
     gpu->waits.count = 0;
@@ -128,8 +133,8 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
 
 // >>waiting
 
-SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value, uint64_t timeout_ns,
-                                      spyi_text *error) {
+SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
+                                      uint64_t timeout_ns, spyi_text *error) {
     VkSemaphoreWaitInfo info;
     VkResult result;
     uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
@@ -163,21 +168,25 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
 }
 
 // For our own batches, whatever an engine's command buffers still have to do.
-SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                    spyi_text *error) {
     spy_status status;
     if (number <= gpu->finished) return SPY_OK;
     status = spyi_vk_wait_value(gpu, gpu->timeline, number, timeout_ns, error);
     if (status != SPY_OK) return status;
     if (number > gpu->finished) gpu->finished = number;
-    if (gpu->finished + 1 == gpu->open) gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
+    if (gpu->finished + 1 == gpu->open)
+        gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     if (gpu->external_number != 0 && number >= gpu->external_number) {
-        spyi_text_add(error, "work was recorded into the engine's command buffer, which has not been reported as executed: "
-                             "call spy_vk_external_submit_finished() then");
+        spyi_text_add(
+            error,
+            "work was recorded into the engine's command buffer, which has not been reported as executed: "
+            "call spy_vk_external_submit_finished() then");
         return SPY_ERROR_NOT_READY;
     }
     if (number >= gpu->open) {
@@ -191,7 +200,8 @@ SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeou
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
     if (gpu->queue == VK_NULL_HANDLE) return;
     spyi_vk_lock_queue(gpu);
-    (void)gpu->vk.vkQueueWaitIdle(gpu->queue); // a lost device answers so too, and there is nobody left to tell
+    (void)gpu->vk.vkQueueWaitIdle(
+        gpu->queue); // a lost device answers so too, and there is nobody left to tell
     if (gpu->lane_queue != gpu->queue) (void)gpu->vk.vkQueueWaitIdle(gpu->lane_queue);
     spyi_vk_unlock_queue(gpu);
 }
@@ -210,7 +220,8 @@ static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) 
     return gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, semaphore);
 }
 
-static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkCommandPool *pool, VkCommandBuffer *commands) {
+static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkCommandPool *pool,
+                                      VkCommandBuffer *commands) {
     VkCommandPoolCreateInfo pool_info;
     VkCommandBufferAllocateInfo info;
     VkResult result;
@@ -233,10 +244,12 @@ SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *erro
     uint32_t i;
     if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
     for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
+        result =
+            spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
     }
     for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
-        result = spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
+        result =
+            spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
     }
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "creating command buffers", error);
 }

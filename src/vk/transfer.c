@@ -1,9 +1,9 @@
-// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory; downloads go
-// through a lane of their own (a copy engine's queue where there is one), so that they wait for what they read and no more.
-// Large ones run in pieces: the CPU copies one while the GPU transfers another.
+// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory;
+// downloads go through a lane of their own (a copy engine's queue where there is one), so that they wait for
+// what they read and no more. Large ones run in pieces: the CPU copies one while the GPU transfers another.
 #include "vk/internal.h"
 
-#define SPYI_VK_COPY_THREADS 8u // H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
+#define SPYI_VK_COPY_THREADS 8u                 // H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
 #define SPYI_VK_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
 
 // >>copying by the CPU
@@ -52,8 +52,8 @@ static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
 }
 
 // Through a page, in order of work.
-static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                      uint64_t size, bool barrier, spyi_text *error) {
+static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
+                                      const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_page *page;
     size_t at;
     spy_status status = spyi_vk_begin(gpu, error);
@@ -63,10 +63,10 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
 }
 
-// At least `size` bytes in a staging buffer that nothing uses. Pinned memory costs 0.4 ms a MiB on an H200's host, so
-// that small needs get a small one first.
-static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging, spyi_vk_memory kind, uint64_t size,
-                                      spyi_text *error) {
+// At least `size` bytes in a staging buffer that nothing uses. Pinned memory costs 0.4 ms a MiB on an H200's
+// host, so that small needs get a small one first.
+static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging, spyi_vk_memory kind,
+                                      uint64_t size, spyi_text *error) {
     size_t want = SPYI_VK_STAGING_SIZE;
     if (size <= staging->chunk.size || staging->chunk.size == SPYI_VK_STAGING_SIZE) return SPY_OK;
     if (size <= SPYI_VK_STAGING_SIZE / 8) want = SPYI_VK_STAGING_SIZE / 8;
@@ -76,7 +76,8 @@ static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging
 }
 
 // A staging buffer with room for some of `size` bytes, whose earlier work has finished if it was full.
-static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_staging **out, spyi_text *error) {
+static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_staging **out,
+                                       spyi_text *error) {
     spyi_vk_staging *staging = &gpu->upload[gpu->upload_next];
     spy_status status = SPY_OK;
     if (staging->used > 0 && staging->chunk.size - staging->used < SPYI_VK_SMALL_UPLOAD) {
@@ -93,8 +94,8 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     return status;
 }
 
-static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
-                                        uint64_t size, bool barrier, spyi_text *error) {
+static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
+                                        const void *data, uint64_t size, bool barrier, spyi_text *error) {
     const char *from = (const char *)data;
     while (size > 0) {
         spyi_vk_staging *staging;
@@ -107,9 +108,11 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
         spyi_vk_copy_memory((char *)staging->chunk.mapped + at, from, piece);
         staging->used = spyi_align(at + piece, 16);
         staging->number = gpu->open;
-        status = spyi_vk_copy_buffer(gpu, to->handle, offset, staging->chunk.handle, at, piece, barrier, error);
+        status =
+            spyi_vk_copy_buffer(gpu, to->handle, offset, staging->chunk.handle, at, piece, barrier, error);
         // Large pieces start at once, so that the GPU transfers while the CPU copies the next one.
-        if (status == SPY_OK && piece >= ((size_t)1 << 20)) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+        if (status == SPY_OK && piece >= ((size_t)1 << 20))
+            status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
         if (status != SPY_OK) return status;
         barrier = false; // the pieces do not overlap
         offset += piece;
@@ -119,16 +122,19 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
-                                  bool barrier, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
+                                  uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until then.
-    if (gpu->external != VK_NULL_HANDLE) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
+    // then.
+    if (gpu->external != VK_NULL_HANDLE)
+        return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
     if (to->mapped != NULL) {
         if (!spyi_vk_is_idle(gpu)) {
-            if (size <= SPYI_VK_SMALL_UPLOAD) return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
-            // Waiting costs less than copying twice through the memory that the work uses too. When an engine still
-            // holds work back, waiting is not possible, and the data take the way of unmapped memory.
+            if (size <= SPYI_VK_SMALL_UPLOAD)
+                return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
+            // Waiting costs less than copying twice through the memory that the work uses too. When an engine
+            // still holds work back, waiting is not possible, and the data take the way of unmapped memory.
             if (gpu->external_number != 0) {
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
@@ -147,8 +153,8 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t
 // >>downloads
 
 // Record and submit one piece on the lane: it waits for batch `after` on the GPU.
-static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from, uint64_t offset,
-                                size_t size, uint64_t after, spyi_text *error) {
+static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from,
+                                uint64_t offset, size_t size, uint64_t after, spyi_text *error) {
     VkCommandBufferBeginInfo begin;
     spyi_vk_semaphores waits, signals;
     VkMemoryBarrier barrier;
@@ -165,13 +171,14 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     region.srcOffset = offset;
     region.dstOffset = 0;
     region.size = size;
-    gpu->vk.vkCmdCopyBuffer(staging->commands, (VkBuffer)from->handle, (VkBuffer)staging->chunk.handle, 1, &region);
+    gpu->vk.vkCmdCopyBuffer(staging->commands, (VkBuffer)from->handle, (VkBuffer)staging->chunk.handle, 1,
+                            &region);
     SPYI_VK_ZERO(barrier);
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    gpu->vk.vkCmdPipelineBarrier(staging->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                                 &barrier, 0, NULL, 0, NULL);
+    gpu->vk.vkCmdPipelineBarrier(staging->commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
     result = gpu->vk.vkEndCommandBuffer(staging->commands);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
     waits.count = after > 0 ? 1 : 0;
@@ -185,16 +192,16 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     return status;
 }
 
-static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from, uint64_t offset,
-                                          uint64_t size, uint64_t after, spyi_text *error) {
+static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from,
+                                          uint64_t offset, uint64_t size, uint64_t after, spyi_text *error) {
     uint64_t asked = 0, done = 0; // bytes
     uint32_t ask = 0, take = 0;   // pieces
     spy_status status = SPY_OK;
     while (done < size && status == SPY_OK) {
         if (asked < size && ask - take < SPYI_VK_STAGING_COUNT) {
             uint64_t piece = size - asked < SPYI_VK_STAGING_SIZE ? size - asked : SPYI_VK_STAGING_SIZE;
-            status = spyi_vk_fetch(gpu, &gpu->download[ask % SPYI_VK_STAGING_COUNT], from, offset + asked, (size_t)piece,
-                                   after, error);
+            status = spyi_vk_fetch(gpu, &gpu->download[ask % SPYI_VK_STAGING_COUNT], from, offset + asked,
+                                   (size_t)piece, after, error);
             asked += piece;
             ask++;
         } else {
@@ -217,8 +224,8 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
 }
 
 // Small, and of the latest work: in order behind it, in the same submission if that has not gone yet.
-static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
-                                         uint64_t size, spyi_text *error) {
+static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
+                                         uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
     uint64_t number;
     spy_status status = spyi_vk_fit_staging(gpu, staging, SPYI_VK_MEMORY_READBACK, size, error);
@@ -231,8 +238,8 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     return status;
 }
 
-SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
-                                    uint64_t after, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
+                                    uint64_t size, uint64_t after, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     bool latest = after >= gpu->open || (after + 1 == gpu->open && gpu->batch == NULL);
     spy_status status;

@@ -1,5 +1,6 @@
-// The compiler room against a real libslang (SLANGPY_SLANG_LIBRARY names it; CI runs two versions), without a GPU:
-// finding the library, loading, names that crash libslang, reflection and layouts, resolution, code, session replacement.
+// The compiler room against a real libslang (SLANGPY_SLANG_LIBRARY names it; CI runs two versions), without a
+// GPU: finding the library, loading, names that crash libslang, reflection and layouts, resolution, code,
+// session replacement.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "compiler/compiler.h"
@@ -23,7 +24,8 @@ static void test_log(spy_log_level level, const char *message, void *user_data) 
     spyi_text_add((spyi_text *)user_data, "%d %s\n", (int)level, message);
 }
 
-static const char *const test_embedded_lines[] = { "public float embedded_f(float x)", "{", "    return x + 1;", "}", NULL };
+static const char *const test_embedded_lines[] = { "public float embedded_f(float x)", "{",
+                                                   "    return x + 1;", "}", NULL };
 static const spyi_embedded test_embedded[] = { { "embedded_module", test_embedded_lines } };
 
 static void test_open(test_env *t, spyi_target target, const char *library, const char *include_path) {
@@ -94,10 +96,10 @@ static const char *test_library(void) {
     return path;
 }
 
-#define assert_contains(text, part)                                                                           \
-    do {                                                                                                      \
-        if (!strstr(text, part)) print_error("'%s' is not in:\n%s\n", part, text);                            \
-        assert_non_null(strstr(text, part));                                                                  \
+#define assert_contains(text, part)                                                                          \
+    do {                                                                                                     \
+        if (!strstr(text, part)) print_error("'%s' is not in:\n%s\n", part, text);                           \
+        assert_non_null(strstr(text, part));                                                                 \
     } while (0)
 
 // >>the library
@@ -195,8 +197,15 @@ static void test_bad_modules(void **state) {
     spyi_text_clear(&t.error);
 
     static const char *const broken[] = {
-        "struct S {", "float f( { }", "import no_such_module;", "#include \"no_such_file.h\"", "float f() { return \"x; }",
-        "}}}}", "float f(Foo<3 x) {}", "\x01\x02\x03", "#error \"stop\"",
+        "struct S {",
+        "float f( { }",
+        "import no_such_module;",
+        "#include \"no_such_file.h\"",
+        "float f() { return \"x; }",
+        "}}}}",
+        "float f(Foo<3 x) {}",
+        "\x01\x02\x03",
+        "#error \"stop\"",
     };
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; ++i) {
         memset(&desc, 0, sizeof desc);
@@ -228,7 +237,8 @@ static void test_files(void **state) {
     assert_int_equal(mkdir(second, 0700), 0);
     test_write(folder, "my-shader.v2.slang",
                "import near;\nimport far;\nimport farthest;\nimport embedded_module;\n#include \"values.h\"\n"
-               "float f(float x) { return near_f(x) + far_f(x) + farthest_f(x) + embedded_f(x) + VALUE + GIVEN; }\n");
+               "float f(float x) { return near_f(x) + far_f(x) + farthest_f(x) + embedded_f(x) + VALUE + "
+               "GIVEN; }\n");
     test_write(folder, "near.slang", "import far;\npublic float near_f(float x) { return far_f(x); }\n");
     test_write(folder, "values.h", "#define VALUE 3\n");
     test_write(first, "far.slang", "public float far_f(float x) { return x; }\n");
@@ -259,8 +269,10 @@ static void test_files(void **state) {
     for (int i = 0; i < 80; ++i) {
         spyi_code code;
         char source[256];
-        snprintf(source, sizeof source, "import my_shader_v2;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
-                 "void main_k(uniform float *p) { p[0] = f(p[1]) + %d; }\n", i);
+        snprintf(source, sizeof source,
+                 "import my_shader_v2;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
+                 "void main_k(uniform float *p) { p[0] = f(p[1]) + %d; }\n",
+                 i);
         status = spyi_unit_compile(unit, "k", source, "main_k", &code, &t.error);
         if (status != SPY_OK) print_error("%d: %s\n", i, spyi_text_str(&t.error));
         assert_int_equal(status, SPY_OK);
@@ -275,8 +287,10 @@ static void test_files(void **state) {
     assert_contains(spyi_text_str(&t.error), "near.slang:2:12: error: ");
     test_close(&t);
 
-    static const char *const names[] = { "my-shader.v2.slang", "near.slang",         "values.h",      "own/far.slang",
-                                         "shared/far.slang",   "shared/farthest.slang", "own",           "shared" };
+    static const char *const names[] = {
+        "my-shader.v2.slang",    "near.slang", "values.h", "own/far.slang", "shared/far.slang",
+        "shared/farthest.slang", "own",        "shared"
+    };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) test_remove(folder, names[i]);
     (void)remove(folder);
 }
@@ -293,7 +307,8 @@ static void test_link(void **state) {
     spyi_unit *settings = NULL, *unit = NULL;
     assert_int_equal(spyi_unit_load(t.compiler, &desc, &settings, &t.error), SPY_OK);
     desc.name = "user";
-    desc.source = "extern static const int k;\nextern static const float scale = 1;\npublic int f(int x) { return x + k; }\n";
+    desc.source = "extern static const int k;\nextern static const float scale = 1;\npublic int f(int x) { "
+                  "return x + k; }\n";
     desc.link = &settings;
     desc.link_count = 1;
     spy_status status = spyi_unit_load(t.compiler, &desc, &unit, &t.error);
@@ -301,8 +316,10 @@ static void test_link(void **state) {
     assert_int_equal(status, SPY_OK);
     spyi_unit_release(settings); // the unit holds it
     spyi_code code;
-    status = spyi_unit_compile(unit, "k", "import user;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
-                               "void main_k(uniform int *p) { p[0] = f(p[1]); }\n", "main_k", &code, &t.error);
+    status = spyi_unit_compile(unit, "k",
+                               "import user;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
+                               "void main_k(uniform int *p) { p[0] = f(p[1]); }\n",
+                               "main_k", &code, &t.error);
     if (status != SPY_OK) print_error("%s\n", spyi_text_str(&t.error));
     assert_int_equal(status, SPY_OK);
     bool found = false; // the constant is an operand somewhere
@@ -343,8 +360,10 @@ static void test_link_back(void **state) {
         spyi_code code;
         char source[256];
         bool found = false;
-        snprintf(source, sizeof source, "import user;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
-                 "void k(uniform int *p) { p[0] = f(p[1]) * %d; }\n", i + 2);
+        snprintf(source, sizeof source,
+                 "import user;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
+                 "void k(uniform int *p) { p[0] = f(p[1]) * %d; }\n",
+                 i + 2);
         status = spyi_unit_compile(unit, "k", source, "k", &code, &t.error);
         if (status != SPY_OK) print_error("%d: %s\n", i, spyi_text_str(&t.error));
         assert_int_equal(status, SPY_OK);
@@ -371,7 +390,8 @@ static const char test_types_source[] =
     "enum Color { Red, Green };\n"
     "enum class Small : uint8_t { A, B };\n"
     "struct S { Color e; Small f; bool g; float2x3 m; half3x3 hm; bool3 b3; float a[3][2]; };\n"
-    "struct GS<T, let N : int> where T : IFloat { T v[N]; static T st(T x) { return x; } static U gst<U : IFloat>(U x) { return x; } };\n"
+    "struct GS<T, let N : int> where T : IFloat { T v[N]; static T st(T x) { return x; } static U gst<U : "
+    "IFloat>(U x) { return x; } };\n"
     "struct D { double a; float b; };\nstruct DD { D d; float c; };\n"
     "struct Empty {};\n"
     "struct Res { StructuredBuffer<float> b; float x; };\n"
@@ -467,12 +487,13 @@ static void test_find_types(void **state) {
     test_close(&t);
 }
 
-// The tables in type.c against reflection: a struct of one member and a byte after it shows its size and alignment.
+// The tables in type.c against reflection: a struct of one member and a byte after it shows its size and
+// alignment.
 static void test_layouts(void **state) {
     (void)state;
     test_library();
-    static const char *const scalars[] = { "bool",   "int8_t", "uint8_t", "int16_t",  "uint16_t", "int",
-                                           "uint",   "int64_t", "uint64_t", "half",     "float",    "double" };
+    static const char *const scalars[] = { "bool", "int8_t",  "uint8_t",  "int16_t", "uint16_t", "int",
+                                           "uint", "int64_t", "uint64_t", "half",    "float",    "double" };
     for (int target = 0; target < 2; ++target) {
         test_env t;
         spyi_text text = { NULL, 0, 0 };
@@ -483,18 +504,22 @@ static void test_layouts(void **state) {
             snprintf(type_names[count++], 64, "%s", scalars[s]);
             for (int c = 1; c <= 4; ++c) {
                 snprintf(type_names[count++], 64, "vector<%s,%d>", scalars[s], c);
-                for (int r = 1; r <= 4; ++r) snprintf(type_names[count++], 64, "matrix<%s,%d,%d>", scalars[s], r, c);
+                for (int r = 1; r <= 4; ++r)
+                    snprintf(type_names[count++], 64, "matrix<%s,%d,%d>", scalars[s], r, c);
             }
         }
         for (size_t i = 0; i < count; ++i)
-            spyi_text_add(&text, "struct T%zu { uint8_t before; %s m; };\nstruct A%zu { %s m[2]; };\n", i, type_names[i], i, type_names[i]);
+            spyi_text_add(&text, "struct T%zu { uint8_t before; %s m; };\nstruct A%zu { %s m[2]; };\n", i,
+                          type_names[i], i, type_names[i]);
         spyi_unit *u = test_load(&t, spyi_text_str(&text));
         for (size_t i = 0; i < count; ++i) {
             char name[32];
             snprintf(name, sizeof name, "T%zu", i);
-            const spyi_type *type = spyi_type_parse(t.types, type_names[i]), *outer = spyi_unit_find_type(u, name);
+            const spyi_type *type = spyi_type_parse(t.types, type_names[i]),
+                            *outer = spyi_unit_find_type(u, name);
             assert_non_null(type);
-            if (!outer || outer->kind != SPYI_TYPE_STRUCT || outer->fields[1].device_offset != type->device_align)
+            if (!outer || outer->kind != SPYI_TYPE_STRUCT ||
+                outer->fields[1].device_offset != type->device_align)
                 print_error("%s (%d)\n", type_names[i], target);
             assert_non_null(outer);
             assert_int_equal(outer->kind, SPYI_TYPE_STRUCT);
@@ -504,7 +529,8 @@ static void test_layouts(void **state) {
             outer = spyi_unit_find_type(u, name);
             assert_int_equal(outer->kind, SPYI_TYPE_STRUCT);
             if (outer->device_size != outer->fields[0].type->device_size)
-                print_error("%s[2] (%d): %zu, not %zu\n", type_names[i], target, outer->device_size, outer->fields[0].type->device_size);
+                print_error("%s[2] (%d): %zu, not %zu\n", type_names[i], target, outer->device_size,
+                            outer->fields[0].type->device_size);
             assert_int_equal(outer->device_size, outer->fields[0].type->device_size);
         }
         spyi_unit_release(u);
@@ -521,21 +547,149 @@ static void test_hostile_names(void **state) {
     test_open(&t, SPYI_TARGET_SPIRV, NULL, NULL);
     spyi_unit *u = test_load(&t, test_types_source);
     static const char *const names[] = {
-        "", " ", "*", "float*", "Foo<3>*", "float *p", "float* const", "Foo<3>>", "ns.Foo<3", "ns::Foo<3>>", "f(1)", "()", "f()",
-        "functype(float)->float", "float3 float", "GS<", "GS<>", "GS<,>", "GS<half,>", "GS<half,3", "<", ">", "<>", ",", ".",
-        "..", "ns.", ".ns", "ns..Bar", "ns::", "::Bar", "ns:Bar", "ns:::Bar", "[", "]", "[3]", "float[", "float]", "float[]",
-        "float[-1]", "float[0]", "float[3]]", "Foo[3", "D[3][", "D[0]", "D[99999999999999999999]", "a b", "a<b> c", "a<b>c", "1", "1a", "-1", "\"x\"", "'", "{", "}",
-        "{}", ";", "a;b", "a+b", "a=b", "!a", "a?b:c", "#", "@", "$init", "Circle::$init", "Circle::twice", "Circle.twice",
-        "operator+", "a\nb", "a\tb", "\x80\xff", "this", "struct", "if", "for", "void", "import", "true", "null", "GS<half,-3>",
-        "GS<half,0>", "GS<half,99999999999>", "GS<void,3>", "GS<IShape,3>", "vector<void,3>", "vector<float,0>", "vector<float,99>",
-        "vector<Circle,3>", "matrix<float,0,0>", "vector<float>", "vector", "matrix", "Array", "Array<float>", "Array<,3>",
-        "Array<Array<Array<Array<Array<Array<Array<Array<Array<Array<Array<float,1>,1>,1>,1>,1>,1>,1>,1>,1>,1>,1>",
-        "float.Differential.Differential.Differential", "Circle.Nothing", "ns.f.x", "max.x", "max<float", "max<float>>", "max<*>",
-        "max<(>", "GS<GS<half,3>,3>", "GS.st", "GS::st", "GS::gst", "IShape.area", "IShape::area", "Circle::area", "__init", "Color.Red",
-        "Color::Red", "Color::Nothing", "Small", "f<float*>", "f<1+2>", "f<a.b.c>", "f<\"x\">", "Optional<float>", "Tuple<>",
-        "Ptr<float>", "StructuredBuffer<float>", "RWStructuredBuffer<D>", "Texture2D<float4>", "DescriptorHandle<Texture2D>",
-        "ParameterBlock<D>", "ConstantBuffer<D>", "DifferentialPair<float>", "IDifferentiable", "IArray<float>", "Atomic<int>",
-        "CoopVec<float,4>", "NativeString", "String", "uintptr_t", "SamplerState", "RaytracingAccelerationStructure", "none_t",
+        "",
+        " ",
+        "*",
+        "float*",
+        "Foo<3>*",
+        "float *p",
+        "float* const",
+        "Foo<3>>",
+        "ns.Foo<3",
+        "ns::Foo<3>>",
+        "f(1)",
+        "()",
+        "f()",
+        "functype(float)->float",
+        "float3 float",
+        "GS<",
+        "GS<>",
+        "GS<,>",
+        "GS<half,>",
+        "GS<half,3",
+        "<",
+        ">",
+        "<>",
+        ",",
+        ".",
+        "..",
+        "ns.",
+        ".ns",
+        "ns..Bar",
+        "ns::",
+        "::Bar",
+        "ns:Bar",
+        "ns:::Bar",
+        "[",
+        "]",
+        "[3]",
+        "float[",
+        "float]",
+        "float[]",
+        "float[-1]",
+        "float[0]",
+        "float[3]]",
+        "Foo[3",
+        "D[3][",
+        "D[0]",
+        "D[99999999999999999999]",
+        "a b",
+        "a<b> c",
+        "a<b>c",
+        "1",
+        "1a",
+        "-1",
+        "\"x\"",
+        "'",
+        "{",
+        "}",
+        "{}",
+        ";",
+        "a;b",
+        "a+b",
+        "a=b",
+        "!a",
+        "a?b:c",
+        "#",
+        "@",
+        "$init",
+        "Circle::$init",
+        "Circle::twice",
+        "Circle.twice",
+        "operator+",
+        "a\nb",
+        "a\tb",
+        "\x80\xff",
+        "this",
+        "struct",
+        "if",
+        "for",
+        "void",
+        "import",
+        "true",
+        "null",
+        "GS<half,-3>",
+        "GS<half,0>",
+        "GS<half,99999999999>",
+        "GS<void,3>",
+        "GS<IShape,3>",
+        "vector<void,3>",
+        "vector<float,0>",
+        "vector<float,99>",
+        "vector<Circle,3>",
+        "matrix<float,0,0>",
+        "vector<float>",
+        "vector",
+        "matrix",
+        "Array",
+        "Array<float>",
+        "Array<,3>",
+        "Array<Array<Array<Array<Array<Array<Array<Array<Array<Array<Array<float,1>,1>,1>,1>,1>,1>,1>,1>,1>,"
+        "1>,1>",
+        "float.Differential.Differential.Differential",
+        "Circle.Nothing",
+        "ns.f.x",
+        "max.x",
+        "max<float",
+        "max<float>>",
+        "max<*>",
+        "max<(>",
+        "GS<GS<half,3>,3>",
+        "GS.st",
+        "GS::st",
+        "GS::gst",
+        "IShape.area",
+        "IShape::area",
+        "Circle::area",
+        "__init",
+        "Color.Red",
+        "Color::Red",
+        "Color::Nothing",
+        "Small",
+        "f<float*>",
+        "f<1+2>",
+        "f<a.b.c>",
+        "f<\"x\">",
+        "Optional<float>",
+        "Tuple<>",
+        "Ptr<float>",
+        "StructuredBuffer<float>",
+        "RWStructuredBuffer<D>",
+        "Texture2D<float4>",
+        "DescriptorHandle<Texture2D>",
+        "ParameterBlock<D>",
+        "ConstantBuffer<D>",
+        "DifferentialPair<float>",
+        "IDifferentiable",
+        "IArray<float>",
+        "Atomic<int>",
+        "CoopVec<float,4>",
+        "NativeString",
+        "String",
+        "uintptr_t",
+        "SamplerState",
+        "RaytracingAccelerationStructure",
+        "none_t",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         spyi_overloads overloads;
@@ -548,9 +702,12 @@ static void test_hostile_names(void **state) {
         spyi_overloads_free(&overloads);
         if (!args[0]) args[0] = spyi_type_other(t.types, names[i]);
         for (uint32_t n = 0; n <= 2; ++n) {
-            if (spyi_unit_resolve(u, names[i], -1, args + 1, n ? 1 : 0, &signature, &chosen)) spyi_signature_free(&signature);
-            if (spyi_unit_resolve(u, "max", -1, args, n, &signature, &chosen)) spyi_signature_free(&signature);
-            if (spyi_unit_resolve(u, "ns::f", 0, args, n, &signature, &chosen)) spyi_signature_free(&signature);
+            if (spyi_unit_resolve(u, names[i], -1, args + 1, n ? 1 : 0, &signature, &chosen))
+                spyi_signature_free(&signature);
+            if (spyi_unit_resolve(u, "max", -1, args, n, &signature, &chosen))
+                spyi_signature_free(&signature);
+            if (spyi_unit_resolve(u, "ns::f", 0, args, n, &signature, &chosen))
+                spyi_signature_free(&signature);
         }
         (void)spyi_unit_conforms(u, args[0], names[i]);
         spyi_text_clear(&t.error);
@@ -558,10 +715,14 @@ static void test_hostile_names(void **state) {
         spyi_unit_explain(u, names[i], args, 1, &t.error);
         spyi_text_clear(&t.error);
     }
-    static const char *const nothing[] = { "float*", "ns::Foo<3>>", "f(1)", "float3 float", "ns.Foo<3", "()", "", "float[]", "float[0]" };
-    for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; ++i) assert_null(spyi_unit_find_type(u, nothing[i]));
+    static const char *const nothing[] = { "float*",   "ns::Foo<3>>", "f(1)", "float3 float",
+                                           "ns.Foo<3", "()",          "",     "float[]",
+                                           "float[0]" };
+    for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; ++i)
+        assert_null(spyi_unit_find_type(u, nothing[i]));
     // Random spellings out of the pieces that matter.
-    static const char *const pieces[] = { "GS", "ns", "f", "float", "3", "<", ">", ",", ".", "::", "[", "]", " ", "*", "(", "Circle", "max", "-" };
+    static const char *const pieces[] = { "GS", "ns", "f", "float", "3", "<", ">",      ",",   ".",
+                                          "::", "[",  "]", " ",     "*", "(", "Circle", "max", "-" };
     uint32_t random = 12345;
     for (size_t i = 0; i < test_count(20000); ++i) {
         char name[128] = "";
@@ -585,14 +746,17 @@ static void test_hostile_names(void **state) {
 static const char test_functions_source[] =
     "namespace ns { public float f(float b) { return b; } }\n"
     "struct P { float3 x; };\n"
-    "struct GS<T : IFloat> { T v; static T st(T x) { return x; } static U gst<U : IFloat>(U x) { return x; } };\n"
+    "struct GS<T : IFloat> { T v; static T st(T x) { return x; } static U gst<U : IFloat>(U x) { return x; } "
+    "};\n"
     "float ov(int a) { return 1; }\nfloat ov(float a) { return 2; }\nfloat ov(float3 a) { return 3; }\n"
     "float dflt(float a, float b = 2) { return a; }\n"
     "T gen<T : IFloat, let N : int>(T x[N]) { return x[0]; }\n"
     "vector<T, N> gv<T : __BuiltinFloatingPointType, let N : int>(vector<T, N> a, T b) { return a; }\n"
     "float mix_open<T : IFloat>(T a, float3 b, P c, float d[4], float e[3][2]) { return 0; }\n"
-    "[Differentiable] float df(float x, no_diff float y, in float w, inout float q, out float r) { r = q; return x * y; }\n"
-    "struct M { float z; static float st(float x) { return x; } static float st(int x) { return 1; } float me(float y) { return z; } };\n"
+    "[Differentiable] float df(float x, no_diff float y, in float w, inout float q, out float r) { r = q; "
+    "return x * y; }\n"
+    "struct M { float z; static float st(float x) { return x; } static float st(int x) { return 1; } float "
+    "me(float y) { return z; } };\n"
     "void nothing() {}\n"
     "float buf(StructuredBuffer<float> b) { return b[0]; }\n"
     "float nested(float a[2][3]) { return a[0][0]; }\n";
@@ -647,8 +811,10 @@ static void test_functions(void **state) {
             for (int i = 0; i < 60; ++i) {
                 char source[256];
                 spyi_code code;
-                snprintf(source, sizeof source, "import user;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
-                         "void k(uniform float *p) { p[0] = ns::f(p[1]) + %d; }\n", i);
+                snprintf(source, sizeof source,
+                         "import user;\n[shader(\"compute\")] [numthreads(1,1,1)]\n"
+                         "void k(uniform float *p) { p[0] = ns::f(p[1]) + %d; }\n",
+                         i);
                 assert_int_equal(spyi_unit_compile(u, "k", source, "k", &code, &t.error), SPY_OK);
                 spyi_code_free(&code);
             }
@@ -707,13 +873,18 @@ static const char test_resolve_source[] =
     "vector<T, N> gv<T : __BuiltinFloatingPointType, let N : int>(vector<T, N> a) { return a; }\n"
     "T ga<T : IFloat, let N : int>(T a[N]) { return a[0]; }\n"
     "T gu<T : IFloat, let N : uint>(T a[N]) { return a[0]; }\n"
-    "float gval<let K : int>(float a) { return a * K; }\nTo gcast<To : IFloat, From : IFloat>(From a) { return To(0); }\n"
+    "float gval<let K : int>(float a) { return a * K; }\nTo gcast<To : IFloat, From : IFloat>(From a) { "
+    "return To(0); }\n"
     "struct GS<T, let N : int> { T v[N]; };\nT gs<T, let N : int>(GS<T, N> a) { return a.v[0]; }\n"
-    "float df(float a, float b = 2) { return a; }\nfloat d2(float a) { return a; }\nfloat d2(float a, float b = 1) { return a; }\n"
+    "float df(float a, float b = 2) { return a; }\nfloat d2(float a) { return a; }\nfloat d2(float a, float "
+    "b = 1) { return a; }\n"
     "float sg(float a) { return a; }\nT sg<T : IFloat>(T a) { return a; }\n"
     "float anyt<T>(T a) { return 1; }\nvoid pk<each T : IFloat>(expand each T a) {}\n"
-    "struct M { static float st(float x) { return x; } static float st(int x) { return 1; } float me(float y) { return y; } };\n"
-    "struct Conv { float v; __implicit_conversion(500) __init(float3 x) { v = x.x; } };\nfloat fc(Conv c) { return c.v; }\n"
+    "struct M { static float st(float x) { return x; } static float st(int x) { return 1; } "
+    "float me(float y) { return y; }\n"
+    "float both(int x) { return 1; } static float both(float x) { return x; } };\n"
+    "struct Conv { float v; __implicit_conversion(500) __init(float3 x) { v = x.x; } };\nfloat fc(Conv c) { "
+    "return c.v; }\n"
     "enum E { A, B };\nfloat fe(E e) { return 1; }\n";
 
 static void test_resolve(void **state) {
@@ -803,6 +974,9 @@ static void test_resolve(void **state) {
         { "pk", -1, { "float" }, "void pk(float a)", 0 },
         { "M::st", -1, { "int" }, "float M::st(int x)", 1 },
         { "M::st", -1, { "float" }, "float M::st(float x)", 0 },
+        { "M::me", -1, { "float" }, NULL, 0 },
+        { "M::both", 0, { "int" }, NULL, 0 },
+        { "M::both", 1, { "float" }, "float M::both(float x)", 1 },
         { "fc", -1, { "float3" }, "float fc(Conv c)", 0 },
         { "fc", -1, { "half3" }, NULL, 0 },
         { "max", -1, { "float", "float" }, "float max(float x, float y)", -2 },
@@ -821,7 +995,8 @@ static void test_resolve(void **state) {
         int chosen = -9;
         bool good = spyi_unit_resolve(u, rows[i].name, rows[i].overload, types, count, &s, &chosen);
         if (good != (rows[i].display != NULL) || (good && strcmp(s.display, rows[i].display) != 0))
-            print_error("row %zu, %s(%s): %s\n", i, rows[i].name, rows[i].types[0] ? rows[i].types[0] : "", good ? s.display : "no");
+            print_error("row %zu, %s(%s): %s\n", i, rows[i].name, rows[i].types[0] ? rows[i].types[0] : "",
+                        good ? s.display : "no");
         assert_int_equal(good, rows[i].display != NULL);
         if (!good) continue;
         assert_string_equal(s.display, rows[i].display);
@@ -871,16 +1046,20 @@ static bool test_is_sanitised(void) {
 #endif
 }
 
-static const char test_kernel_user[] =
-    "struct Ray { float3 o; float3 d; };\n[Differentiable] float saxpy(no_diff float a, float x, float y) { return a * x + y; }\n";
+static const char test_kernel_user[] = "struct Ray { float3 o; float3 d; };\n[Differentiable] float "
+                                       "saxpy(no_diff float a, float x, float y) { return a * x + y; }\n";
 
 static spy_status test_compile_one(spyi_unit *u, int i, spyi_code *code, spyi_text *error) {
     char source[1024];
     snprintf(source, sizeof source,
-             "import user;\nstruct Args { float *x; float *y; float *o; uint n; };\n[shader(\"compute\")]\n[numthreads(256, 1, 1)]\n"
-             "void my_kernel(uint3 tid : SV_DispatchThreadID, uniform Args args)\n{\n    uint i = tid.x;\n    if (i >= args.n) return;\n"
-             "    var dx = diffPair(args.x[i], 0);\n    var dy = diffPair(args.y[i], 0);\n    bwd_diff(saxpy)(%d.0, dx, dy, 1.0f);\n"
-             "    args.o[i] = saxpy(%d.0, args.x[i], args.y[i]) + dx.d;\n}\n", i, i);
+             "import user;\nstruct Args { float *x; float *y; float *o; uint n; "
+             "};\n[shader(\"compute\")]\n[numthreads(256, 1, 1)]\n"
+             "void my_kernel(uint3 tid : SV_DispatchThreadID, uniform Args args)\n{\n    uint i = tid.x;\n   "
+             " if (i >= args.n) return;\n"
+             "    var dx = diffPair(args.x[i], 0);\n    var dy = diffPair(args.y[i], 0);\n    "
+             "bwd_diff(saxpy)(%d.0, dx, dy, 1.0f);\n"
+             "    args.o[i] = saxpy(%d.0, args.x[i], args.y[i]) + dx.d;\n}\n",
+             i, i);
     return spyi_unit_compile(u, "generated", source, "my_kernel", code, error);
 }
 
@@ -926,19 +1105,23 @@ static void test_code(void **state) {
         test_folder(folder, sizeof folder);
         snprintf(command, sizeof command, "%s/k.spv", folder);
         assert_true(spyi_file_write(command, code.data, code.size));
-        snprintf(command, sizeof command, "%s --target-env vulkan1.2 --scalar-block-layout %s/k.spv", validator, folder);
+        snprintf(command, sizeof command, "%s --target-env vulkan1.2 --scalar-block-layout %s/k.spv",
+                 validator, folder);
         assert_int_equal(system(command), 0);
         test_remove(folder, "k.spv");
         (void)remove(folder);
     }
     spyi_code_free(&code);
 
-    assert_int_equal(spyi_unit_compile(u, "k", "import user;\nvoid k() { nonsense(); }\n", "k", &code, &t.error), SPY_ERROR_COMPILE);
+    assert_int_equal(
+        spyi_unit_compile(u, "k", "import user;\nvoid k() { nonsense(); }\n", "k", &code, &t.error),
+        SPY_ERROR_COMPILE);
     assert_contains(spyi_text_str(&t.error), "kernel 'k' does not compile");
     assert_contains(spyi_text_str(&t.error), ".slang:2:12: error: ");
     assert_null(code.data);
     spyi_text_clear(&t.error);
-    assert_int_equal(spyi_unit_compile(u, "k", "import user;\nint other;\n", "k", &code, &t.error), SPY_ERROR_COMPILE);
+    assert_int_equal(spyi_unit_compile(u, "k", "import user;\nint other;\n", "k", &code, &t.error),
+                     SPY_ERROR_COMPILE);
     assert_true(t.error.size > 0);
     spyi_unit_release(u);
     test_close(&t);
@@ -1042,11 +1225,13 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finding),   cmocka_unit_test(test_bad_modules), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_link),      cmocka_unit_test(test_link_back),   cmocka_unit_test(test_find_types),  cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_resolve),     cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_code),      cmocka_unit_test(test_cuda_source), cmocka_unit_test(test_many_kernels),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_finding),      cmocka_unit_test(test_bad_modules),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_link_back),    cmocka_unit_test(test_find_types),
+        cmocka_unit_test(test_layouts),      cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_resolve),      cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_code),         cmocka_unit_test(test_cuda_source),
+        cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

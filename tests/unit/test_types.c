@@ -39,10 +39,36 @@ static void test_parse(void **state) {
         { "void", "void", "void", 0, 1, 0, 1 },
     };
     static const char *const none[] = {
-        "",        "Foo",      "float5",       "float0",         "float3x",    "float3x5",   "float3y",        "floats",
-        "float 3", "float[",   "float[]",      "float[0]",       "float[-1]",  "float[3",    "float3[2]x",     "vector<float>",
-        "vector",  "Array<>",  "vector<Foo,3>", "vector<float,3>>", "vector<float,9>", "matrix<float,4>", "float*", "void[3]",
-        "int3_t",  "float3_t", "voids",        "float33",        "Array<float,99999999999999999999>", "float3 x",
+        "",
+        "Foo",
+        "float5",
+        "float0",
+        "float3x",
+        "float3x5",
+        "float3y",
+        "floats",
+        "float 3",
+        "float[",
+        "float[]",
+        "float[0]",
+        "float[-1]",
+        "float[3",
+        "float3[2]x",
+        "vector<float>",
+        "vector",
+        "Array<>",
+        "vector<Foo,3>",
+        "vector<float,3>>",
+        "vector<float,9>",
+        "matrix<float,4>",
+        "float*",
+        "void[3]",
+        "int3_t",
+        "float3_t",
+        "voids",
+        "float33",
+        "Array<float,99999999999999999999>",
+        "float3 x",
     };
     spyi_types *types = spyi_types_create(SPYI_TARGET_SPIRV);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
@@ -129,9 +155,10 @@ static void test_intern(void **state) {
         const char *name;
         size_t size, align;
     } cuda[] = {
-        { "bool", 1, 1 },  { "bool4", 4, 4 },    { "half2", 4, 4 },   { "half3", 8, 4 },     { "half4", 8, 4 },
-        { "float2", 8, 8 }, { "float3", 12, 4 },  { "float4", 16, 16 }, { "double4", 32, 16 }, { "int64_t2", 16, 16 },
-        { "half3x3", 24, 4 }, { "float4x4", 64, 16 }, { "half3[2]", 16, 4 },
+        { "bool", 1, 1 },      { "bool4", 4, 4 },      { "half2", 4, 4 },    { "half3", 8, 4 },
+        { "half4", 8, 4 },     { "float2", 8, 8 },     { "float3", 12, 4 },  { "float4", 16, 16 },
+        { "double4", 32, 16 }, { "int64_t2", 16, 16 }, { "half3x3", 24, 4 }, { "float4x4", 64, 16 },
+        { "half3[2]", 16, 4 },
     };
     for (size_t i = 0; i < sizeof cuda / sizeof cuda[0]; ++i) {
         const spyi_type *type = spyi_type_parse(types, cuda[i].name);
@@ -216,8 +243,8 @@ static void test_round_trip(void **state) {
     assert_int_equal(outer->host_size, sizeof(test_outer));
     assert_int_equal(outer->host_align, 8);
     for (uint32_t i = 0; i < 4; ++i) {
-        static const size_t offsets[] = { offsetof(test_outer, on), offsetof(test_outer, in), offsetof(test_outer, tail),
-                                          offsetof(test_outer, halves) };
+        static const size_t offsets[] = { offsetof(test_outer, on), offsetof(test_outer, in),
+                                          offsetof(test_outer, tail), offsetof(test_outer, halves) };
         assert_int_equal(outer->fields[i].host_offset, offsets[i]);
     }
 
@@ -271,7 +298,10 @@ static void test_round_trip(void **state) {
     tail[1] = in[2];
     tail[1].device_offset = 8;
     const spyi_type *unpadded = spyi_type_struct(types, "Unpadded", tail, 2, 12, 8);
-    struct { double a; float b; } pairs[2];
+    struct {
+        double a;
+        float b;
+    } pairs[2];
     memset(pairs, 0x11, sizeof pairs);
     memset(device, 0xcd, sizeof device);
     spyi_type_to_device(unpadded, device, pairs, 2);
@@ -343,19 +373,23 @@ static void test_half(void **state) {
     assert_int_equal(spyi_float_to_half(-1e300), 0xfc00);
     assert_int_equal(spyi_float_to_half(1e-300), 0);
     assert_int_equal(spyi_float_to_half(-0.0), 0x8000);
-    assert_int_equal(spyi_float_to_half(ldexp(1, -25)), 0);                       // a tie, to even
+    assert_int_equal(spyi_float_to_half(ldexp(1, -25)), 0); // a tie, to even
     assert_int_equal(spyi_float_to_half(nextafter(ldexp(1, -25), 1)), 1);
 }
 
 static const struct {
     spy_dtype type;
-    double low;      // exact in double for all
+    double low; // exact in double for all
     uint64_t high;
 } test_ranges[] = {
-    { SPY_INT8, -128.0, 127 },         { SPY_UINT8, 0.0, 255 },
-    { SPY_INT16, -32768.0, 32767 },    { SPY_UINT16, 0.0, 65535 },
-    { SPY_INT32, -2147483648.0, 2147483647 }, { SPY_UINT32, 0.0, 4294967295u },
-    { SPY_INT64, -9223372036854775808.0, INT64_MAX }, { SPY_UINT64, 0.0, UINT64_MAX },
+    { SPY_INT8, -128.0, 127 },
+    { SPY_UINT8, 0.0, 255 },
+    { SPY_INT16, -32768.0, 32767 },
+    { SPY_UINT16, 0.0, 65535 },
+    { SPY_INT32, -2147483648.0, 2147483647 },
+    { SPY_UINT32, 0.0, 4294967295u },
+    { SPY_INT64, -9223372036854775808.0, INT64_MAX },
+    { SPY_UINT64, 0.0, UINT64_MAX },
 };
 
 static uint64_t test_bits(const void *value, size_t size) {
@@ -383,13 +417,15 @@ static void test_ranges_of_integers(void **state) {
             assert_false(spyi_convert_scalars(&out, type, &values[i], SPY_FLOAT64, 1));
             assert_true(out == 0x5555555555555555ull); // nothing is written
         }
-        double top = high > (1ull << 53) ? nextafter(ldexp(1, size == 8 && low == 0 ? 64 : 63), 0) : (double)high;
+        double top =
+            high > (1ull << 53) ? nextafter(ldexp(1, size == 8 && low == 0 ? 64 : 63), 0) : (double)high;
         assert_true(spyi_convert_scalars(&out, type, &top, SPY_FLOAT64, 1));
         assert_true(test_bits(&out, size) == (uint64_t)top);
         values[0] = high > (1ull << 53) ? ldexp(1, size == 8 && low == 0 ? 64 : 63) : (double)high + 1;
         values[1] = INFINITY;
         values[2] = NAN;
-        for (int i = 0; i < 3; ++i) assert_false(spyi_convert_scalars(&out, type, &values[i], SPY_FLOAT64, 1));
+        for (int i = 0; i < 3; ++i)
+            assert_false(spyi_convert_scalars(&out, type, &values[i], SPY_FLOAT64, 1));
         // From the other integers.
         assert_true(spyi_convert_scalars(&out, type, &high, SPY_UINT64, 1));
         assert_true(test_bits(&out, size) == high);
@@ -402,7 +438,9 @@ static void test_ranges_of_integers(void **state) {
             assert_false(spyi_convert_scalars(&out, type, &below, SPY_INT64, 1));
             below = (int64_t)low;
             assert_true(spyi_convert_scalars(&out, type, &below, SPY_INT64, 1));
-            assert_true((double)(int64_t)(size == 1 ? (int64_t)(int8_t)out : size == 2 ? (int64_t)(int16_t)out : (int64_t)(int32_t)out) == low);
+            assert_true((double)(int64_t)(size == 1   ? (int64_t)(int8_t)out
+                                          : size == 2 ? (int64_t)(int16_t)out
+                                                      : (int64_t)(int32_t)out) == low);
         }
     }
     // One bad element keeps all from being written.
@@ -422,8 +460,10 @@ static void test_conversions(void **state) {
         for (int b = SPY_BOOL; b < SPY_DTYPE_COUNT; ++b) {
             double values[4] = { 0, 1, 100, -1 }, results[4] = { 7, 7, 7, 7 };
             uint8_t first[32], second[32];
-            bool a_signed = a >= SPY_FLOAT16 || a == SPY_INT8 || a == SPY_INT16 || a == SPY_INT32 || a == SPY_INT64;
-            bool b_signed = b >= SPY_FLOAT16 || b == SPY_INT8 || b == SPY_INT16 || b == SPY_INT32 || b == SPY_INT64;
+            bool a_signed =
+                a >= SPY_FLOAT16 || a == SPY_INT8 || a == SPY_INT16 || a == SPY_INT32 || a == SPY_INT64;
+            bool b_signed =
+                b >= SPY_FLOAT16 || b == SPY_INT8 || b == SPY_INT16 || b == SPY_INT32 || b == SPY_INT64;
             size_t count = a == SPY_BOOL || b == SPY_BOOL ? 2 : a_signed && b_signed ? 4 : 3;
             assert_true(spyi_convert_scalars(first, (spy_dtype)a, values, SPY_FLOAT64, count));
             assert_true(spyi_convert_scalars(second, (spy_dtype)b, first, (spy_dtype)a, count));
@@ -460,8 +500,12 @@ static void test_conversions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),      cmocka_unit_test(test_intern), cmocka_unit_test(test_interning_threads),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_half),   cmocka_unit_test(test_ranges_of_integers),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_intern),
+        cmocka_unit_test(test_interning_threads),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_ranges_of_integers),
         cmocka_unit_test(test_conversions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

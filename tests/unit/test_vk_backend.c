@@ -1,6 +1,6 @@
-// The Vulkan backend through its table, on whatever device there is: kernels by every way of passing parameters, order,
-// transfers, submission, refusals, an engine's objects. Skipped, and said so, where there is no Vulkan device.
-// SPY_TEST_VALIDATION=1: with the validation layer; its messages are failures.
+// The Vulkan backend through its table, on whatever device there is: kernels by every way of passing
+// parameters, order, transfers, submission, refusals, an engine's objects. Skipped, and said so, where there
+// is no Vulkan device. SPY_TEST_VALIDATION=1: with the validation layer; its messages are failures.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "vk/internal.h"
@@ -96,8 +96,12 @@ static void test_close(test_gpu *t) {
     spyi_text_free(&t->log);
 }
 
-static const spyi_limits *test_limits(test_gpu *t) { return &((const spyi_gpu_base *)(const void *)t->gpu)->limits; }
-static const spyi_gpu_stats *test_stats(test_gpu *t) { return &((const spyi_gpu_base *)(const void *)t->gpu)->stats; }
+static const spyi_limits *test_limits(test_gpu *t) {
+    return &((const spyi_gpu_base *)(const void *)t->gpu)->limits;
+}
+static const spyi_gpu_stats *test_stats(test_gpu *t) {
+    return &((const spyi_gpu_base *)(const void *)t->gpu)->stats;
+}
 
 static spyi_chunk test_chunk(test_gpu *t, spyi_memory memory, size_t size) {
     spyi_chunk chunk;
@@ -107,7 +111,8 @@ static spyi_chunk test_chunk(test_gpu *t, spyi_memory memory, size_t size) {
     return chunk;
 }
 
-static spyi_kernel_desc test_kernel_desc(const char *entry, const uint32_t *code, size_t size, uint32_t block_size) {
+static spyi_kernel_desc test_kernel_desc(const char *entry, const uint32_t *code, size_t size,
+                                         uint32_t block_size) {
     spyi_kernel_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.label = entry;
@@ -125,7 +130,7 @@ static spyi_kernel *test_kernel(test_gpu *t, spyi_kernel_desc desc) {
     return kernel;
 }
 
-#define KERNEL(t, name, block_size)                                                                           \
+#define KERNEL(t, name, block_size)                                                                          \
     test_kernel(t, test_kernel_desc(#name, vk_kernel_##name, sizeof vk_kernel_##name, block_size))
 
 typedef struct scale_block {
@@ -146,8 +151,8 @@ typedef struct slow_block {
     uint32_t rounds, n;
 } slow_block;
 
-static void test_run(test_gpu *t, spyi_kernel *kernel, const void *block, const spyi_binding *bindings, uint32_t n,
-                     bool barrier) {
+static void test_run(test_gpu *t, spyi_kernel *kernel, const void *block, const spyi_binding *bindings,
+                     uint32_t n, bool barrier) {
     spyi_dispatch d;
     memset(&d, 0, sizeof d);
     d.kernel = kernel;
@@ -159,7 +164,8 @@ static void test_run(test_gpu *t, spyi_kernel *kernel, const void *block, const 
     test_ok(t, backend->dispatch(t->gpu, &d, &t->error));
 }
 
-static void test_upload(test_gpu *t, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size, bool barrier) {
+static void test_upload(test_gpu *t, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size,
+                        bool barrier) {
     test_ok(t, backend->upload(t->gpu, to, offset, data, size, barrier, &t->error));
 }
 
@@ -224,7 +230,8 @@ static void test_bindings(void **state) {
         uint32_t n;
     } block = { -3.0f, N };
     test_gpu t;
-    spyi_kernel_desc desc = test_kernel_desc("scale_buffers", vk_kernel_scale_buffers, sizeof vk_kernel_scale_buffers, 8);
+    spyi_kernel_desc desc =
+        test_kernel_desc("scale_buffers", vk_kernel_scale_buffers, sizeof vk_kernel_scale_buffers, 8);
     float y[N], *x = test_floats(N);
     spyi_chunk chunk;
     spyi_kernel *kernel;
@@ -262,8 +269,8 @@ static void test_bindings(void **state) {
 static void test_block_by_address(void **state) {
     enum { COUNT = 3000, WIDTH = 64 };
     test_gpu t;
-    spyi_kernel_desc desc = test_kernel_desc("scale_block", vk_kernel_scale_block, sizeof vk_kernel_scale_block,
-                                             sizeof(table_block));
+    spyi_kernel_desc desc = test_kernel_desc("scale_block", vk_kernel_scale_block,
+                                             sizeof vk_kernel_scale_block, sizeof(table_block));
     float *y = (float *)malloc(COUNT * WIDTH * 4), *x = test_floats(WIDTH);
     spyi_chunk a, b;
     spyi_kernel *kernel;
@@ -289,7 +296,8 @@ static void test_block_by_address(void **state) {
     for (k = 0; k < COUNT; k++) {
         for (i = 0; i < WIDTH; i++) {
             float want = (float)k * x[i] + (float)(k * 64 + i);
-            if (y[k * WIDTH + i] != want) fail_msg("call %d, element %d: %g, not %g", k, i, (double)y[k * WIDTH + i], (double)want);
+            if (y[k * WIDTH + i] != want)
+                fail_msg("call %d, element %d: %g, not %g", k, i, (double)y[k * WIDTH + i], (double)want);
         }
     }
     backend->destroy_kernel(t.gpu, kernel);
@@ -405,47 +413,68 @@ static void test_transfers_mapped(void **state) {
     test_transfers(true);
 }
 
-// A download waits for what it is told to, not for later work.
+// A timeline semaphore, as an engine has them.
+static VkSemaphore test_timeline(spyi_vk_gpu *gpu) {
+    VkSemaphoreTypeCreateInfo type;
+    VkSemaphoreCreateInfo info;
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    memset(&type, 0, sizeof type);
+    memset(&info, 0, sizeof info);
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &type;
+    assert_int_equal(gpu->vk.spyi_vkCreateSemaphore(gpu->device, &info, NULL, &semaphore), VK_SUCCESS);
+    return semaphore;
+}
+
+static void test_signal(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value) {
+    VkSemaphoreSignalInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+    info.semaphore = semaphore;
+    info.value = value;
+    assert_int_equal(gpu->vk.spyi_vkSignalSemaphore(gpu->device, &info), VK_SUCCESS);
+}
+
+// A download waits for what it is told to, not for later work: here for none that cannot even begin. (On a
+// device with one queue only and memory that the host does not see, it must wait; none such is known.)
 static void test_download_after(void **state) {
     test_gpu t;
-    spyi_chunk a, busy;
-    spyi_kernel *kernel;
-    slow_block block;
+    spyi_vk_gpu *gpu;
+    spyi_chunk a, large;
+    VkSemaphore gate;
     uint32_t y[16];
-    uint64_t first, begin, early, late;
+    uint64_t first, later;
     int i;
     (void)state;
     test_open(&t);
-    kernel = KERNEL(&t, slow, sizeof block);
+    gpu = (spyi_vk_gpu *)(void *)t.gpu;
+    gate = test_timeline(gpu);
     a = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
-    busy = test_chunk(&t, SPYI_MEMORY_DEVICE, 4096);
+    large = test_chunk(&t, SPYI_MEMORY_DEVICE, 1 << 20);
     test_ok(&t, backend->fill(t.gpu, &a, 0, 4096, 42, false, &t.error));
-    test_ok(&t, backend->fill(t.gpu, &busy, 0, 4096, 42, false, &t.error));
     first = backend->open_submit(t.gpu);
     test_ok(&t, backend->submit(t.gpu, &t.error));
-    block.p = busy.address;
-    block.rounds = 1;
-    block.n = 64;
-    test_run(&t, kernel, &block, NULL, 64, true); // the driver compiles at the first run
-    test_wait_all(&t);
-    block.rounds = 100000000;
-    begin = spyi_time_ns();
-    test_run(&t, kernel, &block, NULL, 64, false);
+    test_ok(&t, spyi_vk_add_semaphore(gpu, &gpu->waits, (uint64_t)gate, 1, &t.error));
+    later = backend->open_submit(t.gpu);
+    test_ok(&t, backend->fill(t.gpu, &large, 0, 1 << 20, 43, true, &t.error));
     test_ok(&t, backend->submit(t.gpu, &t.error));
-    test_ok(&t, backend->download(t.gpu, y, &a, 0, sizeof y, first, &t.error));
-    early = spyi_time_ns() - begin;
-    for (i = 0; i < 16; i++) assert_int_equal(y[i], 42);
-    assert_int_equal(backend->wait(t.gpu, backend->open_submit(t.gpu), 1000, &t.error), SPY_ERROR_NOT_READY);
-    spyi_text_clear(&t.error);
-    test_wait_all(&t);
-    late = spyi_time_ns() - begin;
-    print_message("download beside a kernel of %.1f ms: %.3f ms\n", (double)late * 1e-6, (double)early * 1e-6);
-    if (a.mapped != NULL || ((spyi_vk_gpu *)(void *)t.gpu)->lane_queue != ((spyi_vk_gpu *)(void *)t.gpu)->queue) {
-        assert_true(early < late / 2);
+    test_ok(&t, backend->fill(t.gpu, &large, 0, 1 << 20, 44, true, &t.error)); // recorded only
+    if (a.mapped != NULL || gpu->lane_queue != gpu->queue) {
+        test_ok(&t, backend->download(t.gpu, y, &a, 0, sizeof y, first, &t.error));
+        for (i = 0; i < 16; i++) assert_int_equal(y[i], 42);
     }
-    backend->destroy_kernel(t.gpu, kernel);
+    assert_true(backend->finished_submit(t.gpu) < later);
+    assert_int_equal(backend->wait(t.gpu, later, 1000000, &t.error), SPY_ERROR_NOT_READY);
+    spyi_text_clear(&t.error);
+    test_signal(gpu, gate, 1);
+    test_download(&t, y, &large, 4096, sizeof y);
+    for (i = 0; i < 16; i++) assert_int_equal(y[i], 44);
+    test_wait_all(&t);
+    gpu->vk.spyi_vkDestroySemaphore(gpu->device, gate, NULL);
     backend->free_chunk(t.gpu, &a);
-    backend->free_chunk(t.gpu, &busy);
+    backend->free_chunk(t.gpu, &large);
     test_close(&t);
 }
 
@@ -559,7 +588,7 @@ static void test_time(void **state) {
     test_ok(&t, backend->time_end(t.gpu, &t.error));
     test_ok(&t, backend->time_elapsed(t.gpu, &longer, &t.error));
     print_message("timestamps: %llu ns and %llu ns\n", (unsigned long long)brief, (unsigned long long)longer);
-    assert_true(longer > brief * 10 && longer < 20000000000u);
+    assert_true(longer > brief && longer < 60000000000u);
     backend->destroy_kernel(t.gpu, kernel);
     backend->free_chunk(t.gpu, &a);
     test_close(&t);
@@ -571,7 +600,8 @@ static void test_refused(test_gpu *t, spyi_kernel_desc desc, spy_status want, co
     spyi_kernel *kernel = NULL;
     assert_int_equal(backend->create_kernel(t->gpu, &desc, &kernel, &t->error), want);
     assert_null(kernel);
-    if (strstr(spyi_text_str(&t->error), text) == NULL) fail_msg("'%s' lacks '%s'", spyi_text_str(&t->error), text);
+    if (strstr(spyi_text_str(&t->error), text) == NULL)
+        fail_msg("'%s' lacks '%s'", spyi_text_str(&t->error), text);
     spyi_text_clear(&t->error);
 }
 
@@ -611,17 +641,19 @@ static void test_bad_code(void **state) {
     desc.block_size = 24;
     desc.binding_count = 1000;
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 structured buffers");
-    assert_int_equal(backend->allocate_chunk(t.gpu, SPYI_MEMORY_DEVICE, (size_t)1 << 50, "huge", &chunk, &t.error),
-                     SPY_ERROR_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(
+        backend->allocate_chunk(t.gpu, SPYI_MEMORY_DEVICE, (size_t)1 << 50, "huge", &chunk, &t.error),
+        SPY_ERROR_OUT_OF_DEVICE_MEMORY);
     assert_non_null(strstr(spyi_text_str(&t.error), "for 'huge'"));
     spyi_text_clear(&t.error);
     test_close(&t);
 }
 
-// A queue that fails on order, in place of the driver's. volk's members have their private names here (volk_names.h).
+// A queue that fails on order, in place of the driver's. volk's members have their private names here
+// (volk_names.h).
 static VkResult test_queue_result;
-static VKAPI_ATTR VkResult VKAPI_CALL test_queue_fails(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
-                                                       VkFence fence) {
+static VKAPI_ATTR VkResult VKAPI_CALL test_queue_fails(VkQueue queue, uint32_t count,
+                                                       const VkSubmitInfo *infos, VkFence fence) {
     (void)queue;
     (void)count;
     (void)infos;
@@ -676,7 +708,8 @@ static void test_queue_failures(void **state) {
     spyi_text_clear(&t.error);
     gpu->vk.spyi_vkQueueSubmit = real;
     assert_int_equal(backend->dispatch(t.gpu, &d, &t.error), SPY_ERROR_DEVICE_LOST);
-    assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, backend->open_submit(t.gpu), &t.error), SPY_ERROR_DEVICE_LOST);
+    assert_int_equal(backend->download(t.gpu, y, &a, 0, 4, backend->open_submit(t.gpu), &t.error),
+                     SPY_ERROR_DEVICE_LOST);
     assert_int_equal(backend->wait(t.gpu, backend->open_submit(t.gpu), 0, &t.error), SPY_ERROR_DEVICE_LOST);
     assert_int_equal(backend->finished_submit(t.gpu), backend->open_submit(t.gpu) - 1);
     spyi_text_clear(&t.error);
@@ -700,10 +733,12 @@ static void test_choice(void **state) {
     assert_int_equal(backend->enumerate(NULL, 0, &t.error), count);
     for (i = 0; i < count && i < 8; i++) {
         const spy_device_info *d = &infos[i];
-        print_message("%zu: %s, %s, type %d, features 0x%x, wave %u, groups %u of %u, block %u, memory %llu MiB\n", i + 1,
-                      d->name, d->driver, (int)d->type, d->features, d->subgroup_size, d->max_group_count, d->max_group_size,
-                      d->max_inline_block_bytes, (unsigned long long)(d->memory_bytes >> 20));
-        assert_true(d->name[0] != '\0' && d->type != SPY_ADAPTER_DEFAULT && strcmp(d->backend, "vulkan") == 0);
+        print_message(
+            "%zu: %s, %s, type %d, features 0x%x, wave %u, groups %u of %u, block %u, memory %llu MiB\n",
+            i + 1, d->name, d->driver, (int)d->type, d->features, d->subgroup_size, d->max_group_count,
+            d->max_group_size, d->max_inline_block_bytes, (unsigned long long)(d->memory_bytes >> 20));
+        assert_true(d->name[0] != '\0' && d->type != SPY_ADAPTER_DEFAULT &&
+                    strcmp(d->backend, "vulkan") == 0);
     }
     spyi_context_init(&t.ctx, &desc);
     desc.adapter = 77;
@@ -822,8 +857,9 @@ static void test_engine(void **state) {
     test_download(&e, &big_data, &a, 4096 + 99996, 4);
     assert_int_equal(big_data, 0x5a5a5a5au);
 
-    // Semaphores: the next submission signals one of the engine's, and waits for a value that it must give first.
-    timeline = own->lane;
+    // Semaphores: the next submission signals one of the engine's, and waits for a value that it must give
+    // first.
+    timeline = test_timeline(own);
     test_ok(&e, spyi_vk_add_semaphore(gpu, &gpu->signals, (uint64_t)timeline, 3, &e.error));
     test_ok(&e, backend->submit(e.gpu, &e.error)); // no work, yet a signal
     test_wait_all(&e);
@@ -834,17 +870,11 @@ static void test_engine(void **state) {
     test_run(&e, kernel, &block, NULL, WIDTH, true);
     test_ok(&e, backend->submit(e.gpu, &e.error));
     assert_int_equal(backend->wait(e.gpu, number, 20000000, &message), SPY_ERROR_NOT_READY);
-    {
-        VkSemaphoreSignalInfo signal;
-        memset(&signal, 0, sizeof signal);
-        signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
-        signal.semaphore = timeline;
-        signal.value = 4;
-        assert_int_equal(own->vk.spyi_vkSignalSemaphore(own->device, &signal), VK_SUCCESS);
-    }
+    test_signal(own, timeline, 4);
     test_ok(&e, backend->wait(e.gpu, number, UINT64_MAX, &e.error));
     assert_int_equal(spyi_vk_add_semaphore(gpu, &gpu->waits, 0, 0, &message), SPY_ERROR_INVALID_ARGUMENT);
     spyi_text_free(&message);
+    own->vk.spyi_vkDestroySemaphore(own->device, timeline, NULL);
     assert_true(locks > 0);
     assert_int_equal(locks, unlocks);
     backend->destroy_kernel(e.gpu, kernel);

@@ -1,0 +1,44 @@
+// What the two files of this room share: the state of one emission and the text of a leaf's loads and stores.
+#ifndef SPYI_EMIT_INTERNAL_H
+#define SPYI_EMIT_INTERNAL_H
+
+#include "emit/emit.h"
+
+typedef struct spyi_emit_state {
+    const spyi_bound *bound;
+    const spyi_variant_key *key;
+    spyi_types *types;
+    spyi_emitted *out;
+    spyi_text fields;   // of the parameter block's struct
+    spyi_text buffers;  // entry-point parameters
+    spyi_text body;
+    char **names;       // of each leaf in block and buffers: its path with dots replaced
+    char **lvalues;     // of each leaf in the kernel; NULL: used where it lies
+    bool *fresh;        // the leaf's variable is declared where it is loaded
+    uint32_t pack_capacity;
+    size_t block_align; // largest alignment of a field
+    uint32_t element;   // which of the thread's elements is being written
+    char suffix[8];     // of its variables: "", or "_0", "_1", ... when there are several
+    bool failed;        // out of memory
+} spyi_emit_state;
+
+// A type as Slang code spells it.
+SPYI_FN const char *spyi_spell(const spyi_type *type);
+SPYI_FN void spyi_make_names(spyi_emit_state *s);
+SPYI_FN void spyi_declare_block(spyi_emit_state *s);
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s);          // wide: the last vector may be partly valid
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf);    // loaded as vectors
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf); // one value for all of a thread's elements
+SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
+SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
+// Text that happens once a thread: hoisted values, vectors in, and vectors out.
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s);
+SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s);
+// The leaf's value for the current element as an expression, if it needs no variable; false: it does.
+SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
+// Fills the leaf's variable, or writes it back.
+SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
+SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
+
+#endif // SPYI_EMIT_INTERNAL_H

@@ -1,0 +1,410 @@
+// One leaf in a kernel: how it is declared in the parameter block, where its elements lie, how they are loaded and stored.
+#include "emit/internal.h"
+
+// >>leaves
+
+SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD || leaf->source == SPYI_SOURCE_NEW ||
+           leaf->source == SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
+    return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
+}
+
+static const spyi_type *spyi_innermost(const spyi_type *type) {
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type;
+}
+
+SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather) {
+    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
+    if (leaf->consumed == 0 || gather) return leaf->element;
+    const spyi_type *inner = spyi_innermost(leaf->element);
+    if (inner->kind == SPYI_TYPE_STRUCT) return leaf->type;
+    return spyi_type_with_scalar(types, leaf->type, inner->scalar);
+}
+
+// As Slang code spells a type.
+SPYI_FN const char *spyi_spell(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_ARRAY || type->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
+}
+
+// As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
+static void spyi_spell_memory(const spyi_type *type, spyi_text *out) {
+    bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
+    if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "uint");
+    else spyi_text_add(out, "uint%u", type->columns);
+}
+
+static bool spyi_bare_bool(const spyi_type *type) {
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) && type->scalar == SPY_BOOL;
+}
+
+// `expression` of memory type `from` as a value of type `to`.
+static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression, spyi_text *out) {
+    if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
+    else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
+    else if (from == to) spyi_text_add(out, "%s", expression);
+    else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
+}
+
+// A value of type `from` as it is stored; outputs never change scalars otherwise.
+static void spyi_spell_store(const spyi_type *from, const char *expression, spyi_text *out) {
+    if (!spyi_bare_bool(from)) {
+        spyi_text_add(out, "%s", expression);
+    } else {
+        spyi_spell_memory(from, out);
+        spyi_text_add(out, "(%s)", expression);
+    }
+}
+
+// >>how a leaf is walked
+
+SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) { return s->key->walk[leaf] & SPYI_WALK_MASK; }
+SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) { return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0; }
+
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
+    uint32_t walk = spyi_walk_of(s, leaf);
+    return s->key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+}
+
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
+    uint32_t walk = spyi_walk_of(s, i);
+    return !s->bound->leaves[i].out && (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
+}
+
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) { return s->key->width > 1 && s->key->rank == 1; }
+
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
+        if (spyi_leaf_in_memory(&s->bound->leaves[i]) && spyi_walk_of(s, i) >= SPYI_WALK_INNER) return true;
+    return false;
+}
+
+static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
+    return spyi_leaf_memory_type(s->types, &s->bound->leaves[i], spyi_gathers(s, i));
+}
+
+// Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
+static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) { return spyi_memory_type(s, i)->columns; }
+
+// >>the block
+
+static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, uint32_t offset) {
+    spyi_emitted *e = s->out;
+    if (e->pack_count == s->pack_capacity) {
+        uint32_t capacity = s->pack_capacity ? s->pack_capacity * 2 : 32;
+        spyi_pack *packs = (spyi_pack *)realloc(e->packs, capacity * sizeof *packs);
+        if (!packs) {
+            s->failed = true;
+            return;
+        }
+        e->packs = packs;
+        s->pack_capacity = capacity;
+    }
+    spyi_pack *pack = &e->packs[e->pack_count++];
+    pack->op = (uint8_t)op;
+    pack->dim = (uint8_t)dim;
+    pack->leaf = (uint16_t)leaf;
+    pack->offset = offset;
+}
+
+// A field of the block: its text, its place, and the step that fills it.
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
+                           const char *format, ...) SPYI_PRINTF(7, 8);
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
+                           const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    spyi_text_add(&s->fields, "    %s;\n", line);
+    size_t offset = spyi_align(s->out->block_size, align);
+    if (align > s->block_align) s->block_align = align;
+    spyi_add_pack(s, op, dim, leaf, (uint32_t)offset);
+    s->out->block_size = (uint32_t)(offset + size);
+}
+
+SPYI_FN void spyi_make_names(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        char *name = spyi_strdup(b->leaves[i].path);
+        s->names[i] = name;
+        if (!name) {
+            s->failed = true;
+            return;
+        }
+        for (char *c = name; *c; c++)
+            if (*c == '.') *c = '_';
+        for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
+            if (strcmp(s->names[j], name) != 0) continue;
+            spyi_text unique = { NULL, 0, 0 };
+            spyi_text_add(&unique, "%s__%u", name, i);
+            free(name);
+            s->names[i] = unique.data;
+            break;
+        }
+    }
+}
+
+static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_type *memory = spyi_memory_type(s, i);
+    spyi_text type = { NULL, 0, 0 };
+    if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
+        spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
+        spyi_text_add(&type, "%u", s->key->width);
+    } else {
+        spyi_spell_memory(memory, &type);
+    }
+    if (!s->key->bindings) {
+        spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
+    } else {
+        spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s", leaf->out ? "RW" : "",
+                      spyi_text_str(&type), s->names[i]);
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+    }
+    spyi_text_free(&type);
+}
+
+SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    const spyi_variant_key *key = s->key;
+    const char *index = key->index64 ? "int64_t" : "int";
+    size_t index_size = key->index64 ? 8 : 4;
+    for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
+        if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
+    if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (spyi_needs_coordinates(s)) {
+        for (uint32_t d = 1; d < key->rank; d++) {
+            spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
+            spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
+            spyi_add_field(s, SPYI_PACK_SHIFT, d, 0, 4, 4, "uint _shift%u", d);
+        }
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        const char *name = s->names[i];
+        if (!spyi_leaf_in_memory(leaf)) {
+            const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
+            spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
+                              : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
+                                                                  : SPYI_PACK_INLINE;
+            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align, "%s %s",
+                           spyi_spell(type), name);
+            continue;
+        }
+        uint32_t walk = spyi_walk_of(s, i);
+        if (key->bindings && !spyi_is_wide(s, i)) spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
+        for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
+            if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
+                spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index, name, d);
+        for (uint32_t d = 0; d < leaf->consumed && spyi_gathers(s, i); d++)
+            spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name, d);
+    }
+    if (s->out->block_size) // as large as the compiler makes it, and whole words
+        s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
+}
+
+// >>places
+
+// Where leaf `i`'s current element lies: "spy.x[...]". Wide leaves: vector number `vector` of the thread's.
+static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store, spyi_text *out) {
+    const spyi_variant_key *key = s->key;
+    const char *name = s->names[i];
+    uint32_t walk = spyi_walk_of(s, i);
+    bool wide = spyi_is_wide(s, i);
+    const char *plus = "";
+    spyi_text_add(out, key->bindings ? "b_%s[" : "spy.%s[", name);
+    if (key->bindings && !wide) {
+        spyi_text_add(out, "spy.%s__base", name);
+        plus = " + ";
+    }
+    if (wide) {
+        uint32_t n = spyi_components(s, i);
+        if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
+        else spyi_text_add(out, "%s_at", name);
+        if (n > 1) spyi_text_add(out, " * %u", n);
+        if (vector) spyi_text_add(out, " + %u", vector);
+        plus = " + ";
+    } else if (walk == SPYI_WALK_LINEAR) {
+        // Of several elements all are loaded, so that the loads are under way together; the last one stands in for
+        // those behind the end.
+        spyi_text_add(out, s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s", plus, s->suffix);
+        plus = " + ";
+    } else if (walk != SPYI_WALK_UNIFORM) {
+        spyi_text_add(out, "%s%s_at", plus, name);
+        plus = " + ";
+        if (walk == SPYI_WALK_STRIDED && key->width > 1 && s->element) {
+            spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
+            spyi_text_add(out, " * spy.%s__stride%u", name, key->rank - 1u);
+        }
+    }
+    if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
+    else if (!plus[0]) spyi_text_add(out, "0");
+    spyi_text_add(out, "]");
+}
+
+// >>loads and stores
+
+// Component `c` of the current element in the vectors of a wide leaf: "w_x_1.z".
+static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
+    uint32_t n = spyi_components(s, i), at = s->element * n + c;
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (n > 1) spyi_text_add(out, "_%u", at / s->key->width);
+    spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
+}
+
+static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    uint32_t n = memory->columns;
+    spyi_text value = { NULL, 0, 0 };
+    if (n > 1) {
+        spyi_spell_memory(memory, &value);
+        spyi_text_add(&value, "(");
+    }
+    for (uint32_t c = 0; c < n; c++) {
+        if (c) spyi_text_add(&value, ", ");
+        spyi_component(s, i, c, &value);
+    }
+    if (n > 1) spyi_text_add(&value, ")");
+    spyi_spell_load(memory, s->bound->leaves[i].type, spyi_text_str(&value), out);
+    spyi_text_free(&value);
+}
+
+static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    const spyi_type *scalar = spyi_type_scalar(s->types, memory->scalar);
+    for (uint32_t c = 0; c < memory->columns; c++) {
+        spyi_text from = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+        spyi_text_add(&from, "%s", s->lvalues[i]);
+        if (memory->columns > 1) spyi_text_add(&from, ".%c", "xyzw"[c]);
+        spyi_text_add(&line, "%s", indent);
+        spyi_component(s, i, c, &line);
+        spyi_text_add(&line, " = ");
+        spyi_spell_store(scalar, spyi_text_str(&from), &line);
+        spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
+        spyi_text_free(&from);
+        spyi_text_free(&line);
+    }
+}
+
+// Loads or stores one value of leaf `i` between memory and the variable `value`; gathered ones piece by piece.
+static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store, const char *indent) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text place = { NULL, 0, 0 }, part = { NULL, 0, 0 }, inner = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+    const spyi_type *memory = spyi_memory_type(s, i);
+    const spyi_type *type = leaf->type;
+    spyi_text_add(&part, "%s", value);
+    spyi_text_add(&line, "%s", indent);
+    if (spyi_gathers(s, i)) {
+        int64_t pieces = 1;
+        for (uint32_t d = 0; d < leaf->consumed; d++) pieces *= leaf->consumed_dims[d];
+        for (uint32_t d = 0; d < leaf->consumed; d++) {
+            spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ", pieces <= 16 ? "[ForceUnroll] " : "", d, d,
+                          (long long)leaf->consumed_dims[d], d);
+            spyi_text_add(&part, "[spy_%u]", d);
+            spyi_text_add(&inner, "%sspy_%u * spy.%s__inner%u", d ? " + " : "", d, s->names[i], d);
+            type = type->element ? type->element : type;
+        }
+    }
+    spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
+    if (store) {
+        spyi_text_add(&line, "%s = ", spyi_text_str(&place));
+        spyi_spell_store(type, spyi_text_str(&part), &line);
+    } else {
+        if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
+        spyi_text_add(&line, "%s = ", spyi_text_str(&part));
+        spyi_spell_load(memory, type, spyi_text_str(&place), &line);
+    }
+    spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
+    spyi_text_free(&place);
+    spyi_text_free(&part);
+    spyi_text_free(&inner);
+    spyi_text_free(&line);
+}
+
+static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    uint32_t n = spyi_components(s, i);
+    spyi_text type = { NULL, 0, 0 };
+    spyi_spell_memory(spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
+    spyi_text_add(&type, "%u", s->key->width);
+    for (uint32_t v = 0; v < n; v++) {
+        spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
+        spyi_text_add(&name, n > 1 ? "w_%s_%u" : "w_%s", s->names[i], v);
+        spyi_place(s, i, v, "", false, &place);
+        if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
+        else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
+        if (!leaf->in && spyi_has_tail(s)) // the last thread keeps what lies behind the end
+            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data, place.data);
+        spyi_text_free(&name);
+        spyi_text_free(&place);
+    }
+    spyi_text_free(&type);
+}
+
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (!spyi_leaf_in_memory(leaf)) continue;
+        if (spyi_is_wide(s, i)) {
+            spyi_load_vectors(s, i);
+        } else if (spyi_is_hoisted(s, i)) {
+            spyi_text name = { NULL, 0, 0 };
+            spyi_text_add(&name, "v_%s", s->names[i]);
+            s->fresh[i] = !spyi_gathers(s, i);
+            if (!s->fresh[i]) spyi_text_add(&s->body, "    %s %s;\n", spyi_spell(leaf->type), name.data);
+            spyi_move_value(s, i, spyi_text_str(&name), false, "    ");
+            s->fresh[i] = false;
+            spyi_text_free(&name);
+        }
+    }
+}
+
+SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i)) continue;
+        uint32_t n = spyi_components(s, i);
+        for (uint32_t v = 0; v < n; v++) {
+            spyi_text place = { NULL, 0, 0 };
+            spyi_place(s, i, v, "", true, &place);
+            spyi_text_add(&s->body, "    %s = w_%s", place.data, s->names[i]);
+            if (n > 1) spyi_text_add(&s->body, "_%u", v);
+            spyi_text_add(&s->body, ";\n");
+            spyi_text_free(&place);
+        }
+    }
+}
+
+SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    if (leaf->out) return false;
+    if (!spyi_leaf_in_memory(leaf))
+        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
+    else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
+    else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
+    else return false;
+    return true;
+}
+
+SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
+    spyi_text value = { NULL, 0, 0 };
+    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // inout
+    else if (!spyi_leaf_expression(s, i, &value)) {
+        spyi_move_value(s, i, s->lvalues[i], false, indent);
+        return;
+    }
+    const char *type = s->fresh[i] ? spyi_spell(s->bound->leaves[i].type) : "";
+    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i], spyi_text_str(&value));
+    spyi_text_free(&value);
+}
+
+SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *indent) {
+    if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
+    else spyi_move_value(s, i, s->lvalues[i], true, indent);
+}
