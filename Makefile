@@ -126,7 +126,8 @@ $B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
 
 $B/examples/%: examples/%/main.c | headers
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) $(wildcard examples/$*/*.c) -o $@ $(LIBS_$*) $(LIBS)
+	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) -DEXAMPLE_FOLDER='"$(CURDIR)/examples/$*/"' $(wildcard examples/$*/*.c) -o $@ \
+		$(LIBS_$*) $(LIBS)
 
 $(foreach e,$(examples),$(eval $B/examples/$e: $(wildcard examples/$e/*.c examples/$e/*.h)))
 
@@ -139,7 +140,6 @@ demo:
 	export SLANGPY_SLANG_LIBRARY; cd examples/02_tonemap && \
 	"$(CURDIR)/$B/examples/02_tonemap" "$(CURDIR)/build/data/astronaut.png" "$(CURDIR)/build/tonemapped.png"
 	@test -s build/tonemapped.png
-	@echo "$(CURDIR)/build/tonemapped.png"
 
 test:
 	@tests/run test

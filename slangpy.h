@@ -9007,6 +9007,7 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 //   wide: add 4090, add scalar 3900, row broadcast 3900
 //   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
 //   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
+//   wide, float3 in and out, four elements as three float4:         2600; so only CPUs get it
 // lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
 
 // >>the body
@@ -9848,7 +9849,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
         bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
-        if (!vector && leaf->type->columns > 1) return; // elements of several scalars, one by one: no better than flat
+        // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
+        if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;

@@ -52,26 +52,28 @@ static spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *des
 }
 
 // Without a device none of the other functions can be reached.
-static const struct spyi_backend spyi_cuda_table = { "cuda",
-                                                     spyi_cuda_enumerate,
-                                                     spyi_cuda_create,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL,
-                                                     NULL };
+static const struct spyi_backend spyi_cuda_table = {
+    "cuda",
+    spyi_cuda_enumerate,
+    spyi_cuda_create,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+};
 
 const spy_backend *spy_cuda_backend(void) {
     return &spyi_cuda_table;

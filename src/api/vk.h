@@ -1,5 +1,5 @@
-// The Vulkan backend: its entry, and how an engine brings its own Vulkan objects.
-// No Vulkan header is needed: dispatchable handles are void *, VkBuffer and VkSemaphore are uint64_t, cast by the caller.
+// The Vulkan backend: its entry, and how an engine brings its own Vulkan objects. No Vulkan header is needed:
+// dispatchable handles are void *, VkBuffer and VkSemaphore are uint64_t, cast by the caller.
 #ifndef SPY_API_VK_H
 #define SPY_API_VK_H
 
@@ -9,16 +9,17 @@
 extern "C" {
 #endif
 
-// The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses, scalar block
-// layout, 64-bit integers, and best with push descriptors: Mesa's lavapipe of Debian 12 and every current driver of a GPU have them.
+// The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses,
+// scalar block layout, 64-bit integers, and best with push descriptors: Mesa's lavapipe of Debian 12 and
+// every current driver of a GPU have them.
 const spy_backend *spy_vk_backend(void);
 
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
-// For spy_device_desc.backend_desc. All zero: the library loads Vulkan and makes instance and device.
-// With `device`, all of instance, physical_device, queue and queue_family are needed; they must outlive the spy_device,
-// and the device must have what spy_vk_required_features() asks for.
+// For spy_device_desc.backend_desc. All zero: the library loads Vulkan and makes instance and device. With
+// `device`, all of instance, physical_device, queue and queue_family are needed; they must outlive the
+// spy_device, and the device must have what spy_vk_required_features() asks for.
 typedef struct spy_vk_desc {
     spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL: from the Vulkan loader
     void *instance;                     // VkInstance
@@ -49,11 +50,12 @@ typedef struct spy_vk_requirements {
 
 spy_vk_requirements spy_vk_required_features(void);
 
-// Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our own; NULL
-// ends that. What we recorded before is submitted first; the engine submits its buffer before it makes further calls that
-// depend on it, to the same queue, and keeps it alive. Uploads are recorded into it too. Barriers between the engine's
-// commands and ours are the engine's. What was recorded counts as finished, for memory reuse and reads, once the engine
-// has said so by spy_vk_external_submit_finished(); to wait for it earlier is SPY_ERROR_NOT_READY.
+// Record all further calls into the engine's VkCommandBuffer (begun, outside a render pass) instead of our
+// own; NULL ends that. What we recorded before is submitted first; the engine submits its buffer before it
+// makes further calls that depend on it, to the same queue, and keeps it alive. Uploads are recorded into it
+// too. Barriers between the engine's commands and ours are the engine's. What was recorded counts as
+// finished, for memory reuse and reads, once the engine has said so by spy_vk_external_submit_finished(); to
+// wait for it earlier is SPY_ERROR_NOT_READY.
 spy_status spy_vk_set_command_buffer(spy_device *device, void *command_buffer);
 // All work recorded so far into engine command buffers has been executed.
 spy_status spy_vk_external_submit_finished(spy_device *device);
@@ -62,8 +64,9 @@ spy_status spy_vk_external_submit_finished(spy_device *device);
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
-// A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address, transfer
-// source and destination). desc->data must be NULL. The buffer must outlive the tensor and all calls with it.
+// A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
+// transfer source and destination). desc->data must be NULL. The buffer must outlive the tensor and all calls
+// with it.
 spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
                                  const spy_tensor_desc *desc);
 // The VkBuffer and the byte offset of a tensor's first element.

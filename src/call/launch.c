@@ -186,7 +186,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
         bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
-        if (!vector && leaf->type->columns > 1) return; // elements of several scalars, one by one: no better than flat
+        // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
+        if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;

@@ -19,26 +19,28 @@ static spy_status spyi_d3d12_create(spyi_context *ctx, const spy_device_desc *de
 }
 
 // Without a device none of the other functions can be reached.
-static const struct spyi_backend spyi_d3d12_table = { "d3d12",
-                                                      spyi_d3d12_enumerate,
-                                                      spyi_d3d12_create,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL,
-                                                      NULL };
+static const struct spyi_backend spyi_d3d12_table = {
+    "d3d12",
+    spyi_d3d12_enumerate,
+    spyi_d3d12_create,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+};
 
 const spy_backend *spy_d3d12_backend(void) {
     return &spyi_d3d12_table;

@@ -12,6 +12,7 @@
 //   wide: add 4090, add scalar 3900, row broadcast 3900
 //   flat, views that begin off the vector grid, elements a thread:  1: 2220   2: 3310   4: 3660   8: 3150
 //   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
+//   wide, float3 in and out, four elements as three float4:         2600; so only CPUs get it
 // lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
 #include "emit/internal.h"
 

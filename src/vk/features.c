@@ -94,8 +94,8 @@ typedef struct spyi_vk_capability {
 #define SPYI_VK_CAP_FLOAT(number, name, index)                                                               \
     { number, SPYI_VK_NEED_FLOAT, index, 0, #name }
 
-// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not listed is
-// refused.
+// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not
+// listed is refused.
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
@@ -121,7 +121,6 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE),
     SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED),
     SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD),
-    SPYI_VK_CAP(4427, DrawParameters),
     SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess),
     SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess),
     SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16),

@@ -884,6 +884,55 @@ static void test_engine(void **state) {
     free(large);
 }
 
+// >>compile threads
+
+typedef struct test_worker {
+    test_gpu *t;
+    spyi_thread thread;
+    int failures;
+} test_worker;
+
+static void test_compile(void *arg) {
+    test_worker *w = (test_worker *)arg;
+    spyi_text error;
+    int i;
+    memset(&error, 0, sizeof error);
+    for (i = 0; i < 20; i++) {
+        spyi_kernel *kernel = NULL;
+        spyi_kernel_desc desc =
+            test_kernel_desc("slow", vk_kernel_slow, sizeof vk_kernel_slow,
+                             16 + 4 * (uint32_t)(i % 5)); // layouts that are made by the first
+        if (backend->create_kernel(w->t->gpu, &desc, &kernel, &error) != SPY_OK) w->failures++;
+        else backend->destroy_kernel(w->t->gpu, kernel);
+    }
+    spyi_text_free(&error);
+}
+
+static void test_compile_threads(void **state) {
+    enum { THREADS = 3 };
+    test_worker workers[THREADS];
+    spy_device_desc desc;
+    test_gpu t;
+    int i;
+    (void)state;
+    test_open(&t);
+    memset(&desc, 0, sizeof desc); // the counting allocator is for one thread
+    backend->destroy(t.gpu);
+    spyi_context_destroy(&t.ctx);
+    spyi_context_init(&t.ctx, &desc);
+    test_ok(&t, backend->create(&t.ctx, &desc, &t.gpu, &t.error));
+    for (i = 0; i < THREADS; i++) {
+        workers[i].t = &t;
+        workers[i].failures = 0;
+        assert_true(spyi_thread_start(&workers[i].thread, test_compile, &workers[i]));
+    }
+    for (i = 0; i < THREADS; i++) {
+        spyi_thread_join(&workers[i].thread);
+        assert_int_equal(workers[i].failures, 0);
+    }
+    test_close(&t);
+}
+
 static void test_requirements(void **state) {
     spy_vk_requirements r = spy_vk_required_features();
     uint32_t i;
@@ -932,6 +981,7 @@ int main(void) {
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_bad_code),
         cmocka_unit_test(test_queue_failures),
+        cmocka_unit_test(test_compile_threads),
         cmocka_unit_test(test_engine),
         cmocka_unit_test(test_steady_state),
     };
