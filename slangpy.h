@@ -7202,7 +7202,9 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->close_callbacks) {
         spyi_close_callback *callback = device->close_callbacks;
         device->close_callbacks = callback->next;
+        spyi_leave(device); // it may still read results
         callback->func(device, callback->user_data);
+        spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
     spyi_prepared_free_all(device);
@@ -7516,6 +7518,7 @@ typedef struct spyi_leaf {
     char *path;                // "x", "light.color", "_result"
     const spyi_type *type;     // of the variable in the kernel
     const spyi_type *element;  // as elements lie in device memory
+    const spyi_type *packed;   // the element with its consumed dimensions, when these are contiguous
     bool in, out;
     bool splat;                // a number for a whole vector or matrix
     uint32_t batch_rank;       // leading dimensions, run over by the kernel
@@ -8116,6 +8119,15 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     }
 }
 
+// The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
+static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
+    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
+    if (leaf->consumed == 0) return leaf->element;
+    const spyi_type *inner = leaf->element;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    return inner->kind == SPYI_TYPE_STRUCT ? leaf->type : spyi_type_with_scalar(types, leaf->type, inner->scalar);
+}
+
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
@@ -8130,6 +8142,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
+        leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++) leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
@@ -8532,7 +8545,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
-SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather);
+SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.
@@ -8594,17 +8607,8 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
-static const spyi_type *spyi_innermost(const spyi_type *type) {
-    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return type;
-}
-
-SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather) {
-    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
-    if (leaf->consumed == 0 || gather) return leaf->element;
-    const spyi_type *inner = spyi_innermost(leaf->element);
-    if (inner->kind == SPYI_TYPE_STRUCT) return leaf->type;
-    return spyi_type_with_scalar(types, leaf->type, inner->scalar);
+SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather) {
+    return gather ? leaf->element : leaf->packed;
 }
 
 // As Slang code spells a type.
@@ -8666,7 +8670,7 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
 }
 
 static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
-    return spyi_leaf_memory_type(s->types, &s->bound->leaves[i], spyi_gathers(s, i));
+    return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
 }
 
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
@@ -9656,7 +9660,6 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     }
     variants[plan->variant_count++] = variant;
     plan->variants = variants;
-    device->stats.kernels_built++;
     return SPY_OK;
 }
 
@@ -9766,7 +9769,7 @@ static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, 
 
 // Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides, uint64_t offset,
-                              spyi_types *types, spyi_launch_leaf *out, uint8_t *walk) {
+                              spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
     bool packed = true;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
@@ -9775,7 +9778,7 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
         pack *= size;
         out->inner[d] = stride;
     }
-    const spyi_type *memory = spyi_leaf_memory_type(types, leaf, false);
+    const spyi_type *memory = leaf->packed;
     // Arrays cannot be converted as a whole, and a packed view must lie on its own grid.
     if (leaf->consumed && leaf->type->kind == SPYI_TYPE_ARRAY && memory != leaf->type) packed = false;
     size_t element = spyi_type_device_stride(leaf->element);
@@ -9955,7 +9958,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
-        spyi_leaf_strides(leaf, &dims, &strides, at->offset, device->types, at, &launch->key.walk[i]);
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
             at->begin = v->tensor->begin_bytes;
             at->end = v->tensor->end_bytes;
@@ -10363,6 +10366,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
             status = spyi_variant_create(plan, &s.launch->key, &variant, error);
             if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
             if (status != SPY_OK) return status;
+            device->stats.kernels_built++;
         }
     }
     status = spyi_make_memory(&s, error);
@@ -10571,6 +10575,7 @@ static void spyi_prepare_join(spy_prepared *p) {
         p->made = NULL;
     }
     if (p->made) {
+        device->stats.kernels_built += p->made->variant_count;
         spyi_values *values = &p->values;
         spyi_plan *known = spyi_cache_find(device, p->function, values);
         if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
@@ -10636,8 +10641,10 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         if (!async) {
             status = spyi_plan_get(function, values, &p->plan, &error);
             if (status == SPY_OK) {
+                uint32_t before = p->plan->variant_count;
                 p->plan->references++;
                 status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+                device->stats.kernels_built += p->plan->variant_count - before;
             }
         }
         if (status != SPY_OK) {

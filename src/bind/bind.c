@@ -260,6 +260,15 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     }
 }
 
+// The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
+static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
+    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
+    if (leaf->consumed == 0) return leaf->element;
+    const spyi_type *inner = leaf->element;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    return inner->kind == SPYI_TYPE_STRUCT ? leaf->type : spyi_type_with_scalar(types, leaf->type, inner->scalar);
+}
+
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
@@ -274,6 +283,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
+        leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++) leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)

@@ -74,6 +74,7 @@ typedef struct spyi_leaf {
     char *path;                // "x", "light.color", "_result"
     const spyi_type *type;     // of the variable in the kernel
     const spyi_type *element;  // as elements lie in device memory
+    const spyi_type *packed;   // the element with its consumed dimensions, when these are contiguous
     bool in, out;
     bool splat;                // a number for a whole vector or matrix
     uint32_t batch_rank;       // leading dimensions, run over by the kernel

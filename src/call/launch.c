@@ -103,7 +103,7 @@ static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, 
 
 // Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides, uint64_t offset,
-                              spyi_types *types, spyi_launch_leaf *out, uint8_t *walk) {
+                              spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
     bool packed = true;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
@@ -112,7 +112,7 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
         pack *= size;
         out->inner[d] = stride;
     }
-    const spyi_type *memory = spyi_leaf_memory_type(types, leaf, false);
+    const spyi_type *memory = leaf->packed;
     // Arrays cannot be converted as a whole, and a packed view must lie on its own grid.
     if (leaf->consumed && leaf->type->kind == SPYI_TYPE_ARRAY && memory != leaf->type) packed = false;
     size_t element = spyi_type_device_stride(leaf->element);
@@ -292,7 +292,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
-        spyi_leaf_strides(leaf, &dims, &strides, at->offset, device->types, at, &launch->key.walk[i]);
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
             at->begin = v->tensor->begin_bytes;
             at->end = v->tensor->end_bytes;

@@ -175,6 +175,5 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     }
     variants[plan->variant_count++] = variant;
     plan->variants = variants;
-    device->stats.kernels_built++;
     return SPY_OK;
 }

@@ -94,6 +94,7 @@ static void spyi_prepare_join(spy_prepared *p) {
         p->made = NULL;
     }
     if (p->made) {
+        device->stats.kernels_built += p->made->variant_count;
         spyi_values *values = &p->values;
         spyi_plan *known = spyi_cache_find(device, p->function, values);
         if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
@@ -159,8 +160,10 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         if (!async) {
             status = spyi_plan_get(function, values, &p->plan, &error);
             if (status == SPY_OK) {
+                uint32_t before = p->plan->variant_count;
                 p->plan->references++;
                 status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+                device->stats.kernels_built += p->plan->variant_count - before;
             }
         }
         if (status != SPY_OK) {

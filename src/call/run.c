@@ -361,6 +361,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
             status = spyi_variant_create(plan, &s.launch->key, &variant, error);
             if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
             if (status != SPY_OK) return status;
+            device->stats.kernels_built++;
         }
     }
     status = spyi_make_memory(&s, error);

@@ -64,7 +64,9 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->close_callbacks) {
         spyi_close_callback *callback = device->close_callbacks;
         device->close_callbacks = callback->next;
+        spyi_leave(device); // it may still read results
         callback->func(device, callback->user_data);
+        spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
     spyi_prepared_free_all(device);

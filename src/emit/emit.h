@@ -73,7 +73,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
-SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather);
+SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.

@@ -12,17 +12,8 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
-static const spyi_type *spyi_innermost(const spyi_type *type) {
-    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return type;
-}
-
-SPYI_FN const spyi_type *spyi_leaf_memory_type(spyi_types *types, const spyi_leaf *leaf, bool gather) {
-    if (leaf->source == SPYI_SOURCE_READBACK) return leaf->type;
-    if (leaf->consumed == 0 || gather) return leaf->element;
-    const spyi_type *inner = spyi_innermost(leaf->element);
-    if (inner->kind == SPYI_TYPE_STRUCT) return leaf->type;
-    return spyi_type_with_scalar(types, leaf->type, inner->scalar);
+SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather) {
+    return gather ? leaf->element : leaf->packed;
 }
 
 // As Slang code spells a type.
@@ -84,7 +75,7 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
 }
 
 static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
-    return spyi_leaf_memory_type(s->types, &s->bound->leaves[i], spyi_gathers(s, i));
+    return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
 }
 
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.

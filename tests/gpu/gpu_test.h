@@ -4,9 +4,13 @@
 #ifndef GPU_TEST_H
 #define GPU_TEST_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // mkdtemp, fork
+#endif
 #include "spy_test.h"
 
 #include <stdio.h>
+#include <unistd.h>
 #include <time.h>
 
 // >>checks
