@@ -803,7 +803,10 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 #define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
 #define SPYI_VK_BATCH_WORK 512u        // recorded operations after which a batch is submitted in any case
 #define SPYI_VK_BATCH_BYTES (8u << 20) // the same for bytes of blocks and small uploads
-#define SPYI_VK_IDLE_NS 40000u         // least time between two submissions that only an idle queue asks for
+// Submissions that only an idle queue asks for (8-10 us each on an H200) take a sixteenth of the time, between limits.
+#define SPYI_VK_IDLE_SHARE 16u
+#define SPYI_VK_IDLE_MIN_NS 40000u
+#define SPYI_VK_IDLE_MAX_NS 250000u
 #define SPYI_VK_POLL_NS 10000u         // time between two looks whether the queue is idle
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
@@ -2637,7 +2640,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
 
 // After each recorded operation. `urgent`: someone may look at its result, so an idle queue gets it at once.
 static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
-    uint64_t now;
+    spy_status status;
+    uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
         gpu->external_used = true;
@@ -2652,8 +2656,12 @@ static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *err
     if (now < gpu->next_poll_ns) return SPY_OK;
     gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
     if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
-    gpu->next_poll_ns = now + SPYI_VK_IDLE_NS;
-    return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    spent = (spyi_time_ns() - now) * SPYI_VK_IDLE_SHARE;
+    gpu->next_poll_ns = now + (spent < SPYI_VK_IDLE_MIN_NS   ? SPYI_VK_IDLE_MIN_NS
+                               : spent > SPYI_VK_IDLE_MAX_NS ? SPYI_VK_IDLE_MAX_NS
+                                                             : spent);
+    return status;
 }
 
 // >>dispatch

@@ -61,7 +61,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
 
 // After each recorded operation. `urgent`: someone may look at its result, so an idle queue gets it at once.
 static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
-    uint64_t now;
+    spy_status status;
+    uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
         gpu->external_used = true;
@@ -76,8 +77,12 @@ static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *err
     if (now < gpu->next_poll_ns) return SPY_OK;
     gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
     if (spyi_vk_poll(gpu) + 1 < gpu->open) return SPY_OK;
-    gpu->next_poll_ns = now + SPYI_VK_IDLE_NS;
-    return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    spent = (spyi_time_ns() - now) * SPYI_VK_IDLE_SHARE;
+    gpu->next_poll_ns = now + (spent < SPYI_VK_IDLE_MIN_NS   ? SPYI_VK_IDLE_MIN_NS
+                               : spent > SPYI_VK_IDLE_MAX_NS ? SPYI_VK_IDLE_MAX_NS
+                                                             : spent);
+    return status;
 }
 
 // >>dispatch
