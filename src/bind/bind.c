@@ -302,6 +302,10 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
     for (uint32_t p = 0; p < n; p++) of_param[p] = -1;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
+        if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
+    if (count > n) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s", count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -315,7 +319,6 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "it has no parameter '%s'", name);
         } else {
             position++;
-            if (p >= n) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u arguments, got more", n);
         }
         if (of_param[p] >= 0)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice", signature->params[p].name);
@@ -580,7 +583,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         status = SPY_ERROR_AMBIGUOUS;
         spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties, spyi_text_str(&tied));
     } else {
-        spyi_text_add(error, "the arguments fit %s:%s", n == 1 ? "not" : "no overload", spyi_text_str(&reasons));
+        spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload", spyi_text_str(&reasons));
         if (generic_failed) spyi_add_compiler_notes(function, values, error);
     }
     spyi_bound_free(&winner.bound);
