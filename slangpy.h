@@ -647,46 +647,51 @@ void spy_release_prepared(spy_prepared *prepared);
 typedef struct spyi_atomic {
     volatile int32_t value;
 } spyi_atomic;
-SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta); // returns the new value
-SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);               // acquire
-SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);  // release
+SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta);                    // returns the new value
+SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);                                  // acquire
+SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);                     // release
 SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value); // compare and swap
 
 // >>threads
-typedef struct spyi_mutex { void *handle[8]; } spyi_mutex;      // room for a pthread_mutex_t or SRWLOCK
-typedef struct spyi_thread { void *handle[2]; } spyi_thread;
+typedef struct spyi_mutex {
+    void *handle[8];
+} spyi_mutex; // room for a pthread_mutex_t or SRWLOCK
+typedef struct spyi_thread {
+    void *handle[2];
+} spyi_thread;
 SPYI_FN void spyi_mutex_init(spyi_mutex *m);
 SPYI_FN void spyi_mutex_destroy(spyi_mutex *m);
 SPYI_FN void spyi_mutex_lock(spyi_mutex *m);
 SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
-SPYI_FN void spyi_global_lock(void);   // the one lock for process-wide state (libslang, stb_ds's seed)
+SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang, stb_ds's seed)
 SPYI_FN void spyi_global_unlock(void);
-SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg); // false: no thread could be made
+SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
+                               void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN uint64_t spyi_time_ns(void);   // monotonic
-SPYI_FN void *spyi_library_open(const char *path);              // dlopen / LoadLibrary, local symbols
+SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
+SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
-SPYI_FN const char *spyi_library_error(void);                   // why the last open failed
+SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>text: a growable string on the process allocator, for cold paths. Zero is empty.
 typedef struct spyi_text {
-    char *data;      // NUL-terminated, or NULL when empty; read through spyi_text_str
-    size_t size;     // without the NUL
+    char *data;  // NUL-terminated, or NULL when empty; read through spyi_text_str
+    size_t size; // without the NUL
     size_t capacity;
 } spyi_text;
 SPYI_FN void spyi_text_add(spyi_text *t, const char *format, ...) SPYI_PRINTF(2, 3);
 SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
-SPYI_FN const char *spyi_text_str(const spyi_text *t);          // never NULL
-SPYI_FN void spyi_text_clear(spyi_text *t);                     // empty, keeps its memory
+SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
+SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
-SPYI_FN char *spyi_strdup(const char *s);                       // process allocator; NULL stays NULL
+SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out);  // false: cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_exists(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
@@ -704,7 +709,7 @@ typedef enum spyi_kind {
 
 // The first words of each public object.
 typedef struct spyi_object {
-    uint32_t kind;            // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
+    uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
     spyi_atomic references;
     spy_device *device;
 } spyi_object;
@@ -714,13 +719,13 @@ typedef struct spyi_context {
     spyi_object object;
     spy_log log;
     spy_progress progress;
-    spy_allocator allocator;  // always filled
-    const char *label;        // never NULL
-    spyi_mutex error_lock;    // guards the errors: compile threads may fail too
-    spy_status error_code;    // first error since the last take
-    spyi_text error;          // its text
-    spyi_text taken;          // what the last take handed out
-    spyi_atomic busy;         // 1 while a thread is inside
+    spy_allocator allocator; // always filled
+    const char *label;       // never NULL
+    spyi_mutex error_lock;   // guards the errors: compile threads may fail too
+    spy_status error_code;   // first error since the last take
+    spyi_text error;         // its text
+    spyi_text taken;         // what the last take handed out
+    spyi_atomic busy;        // 1 while a thread is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -737,8 +742,8 @@ SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 
-SPYI_FN size_t spyi_align(size_t value, size_t alignment);      // up; any alignment > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);               // host bytes
+SPYI_FN size_t spyi_align(size_t value, size_t alignment); // up; any alignment > 0
+SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // host bytes
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
@@ -1688,7 +1693,8 @@ void spyi_context_destroy(spyi_context *ctx) {
 // backend's implementation begins after slangpy.h's has taken these names back (stbds_end.h).
 
 #ifdef INCLUDE_STB_DS_H
-#error "stb_ds.h was included before the implementation of slangpy.h: include slangpy.h first, or give it a file of its own"
+#error                                                                                                       \
+    "stb_ds.h was included before the implementation of slangpy.h: include slangpy.h first, or give it a file of its own"
 #endif
 
 #define STBDS_NO_SHORT_NAMES
@@ -1711,7 +1717,8 @@ void spyi_context_destroy(spyi_context *ctx) {
 #if !__has_include(<stb_ds.h>) && __has_include(<stb/stb_ds.h>)
 #define SPYI_STB_FOLDER 1
 #elif !__has_include(<stb_ds.h>)
-#error "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
+#error                                                                                                       \
+    "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
 #endif
 #endif
 #ifdef SPYI_STB_FOLDER
@@ -1736,7 +1743,8 @@ void spyi_context_destroy(spyi_context *ctx) {
 // create_kernel and destroy_kernel (compile threads). Errors: functions that can fail return a status and append one
 // sentence to `error`, without a prefix; the caller adds function and argument.
 
-typedef struct spyi_gpu spyi_gpu;       // a backend's device; each backend defines its own struct, spyi_gpu_base first
+typedef struct spyi_gpu
+    spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
 
 // What kernels are compiled to.
@@ -1744,56 +1752,57 @@ typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
 
 // Where memory lies.
 typedef enum spyi_memory {
-    SPYI_MEMORY_DEVICE,   // fast for kernels; mapped may be NULL
-    SPYI_MEMORY_READBACK  // host memory, cached, always mapped; kernels may write it, the host reads it after a wait
+    SPYI_MEMORY_DEVICE, // fast for kernels; mapped may be NULL
+    SPYI_MEMORY_READBACK // host memory, cached, always mapped; kernels may write it, the host reads it after a wait
 } spyi_memory;
 
 // A piece of memory from the driver. The pool of data/ cuts it into blocks.
 typedef struct spyi_chunk {
-    uint64_t handle;   // VkBuffer, CUdeviceptr
-    uint64_t address;  // GPU address of byte 0; 0 if the device has no pointers
-    void *mapped;      // host address of byte 0, coherent; or NULL
+    uint64_t handle;  // VkBuffer, CUdeviceptr
+    uint64_t address; // GPU address of byte 0; 0 if the device has no pointers
+    void *mapped;     // host address of byte 0, coherent; or NULL
     size_t size;
-    void *memory;      // the backend's own (VkDeviceMemory); NULL for imported ones
+    void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
 // A structured-buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range;    // bytes, > 0, at most limits.max_binding_bytes
+    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
 } spyi_binding;
 
 typedef struct spyi_kernel_desc {
-    const char *label;          // debug name
-    const void *code;           // SPIR-V words
-    size_t code_size;           // bytes
-    const char *entry;          // entry point's name in the code
-    uint32_t group_size;        // threads of a group (x); already fixed in the code
-    uint32_t block_size;        // bytes of the parameter block; 0: none
-    bool block_by_address;      // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count;     // structured buffers at set 0, binding 0 ... n-1
+    const char *label;   // debug name
+    const void *code;    // SPIR-V words
+    size_t code_size;    // bytes
+    const char *entry;   // entry point's name in the code
+    uint32_t group_size; // threads of a group (x); already fixed in the code
+    uint32_t block_size; // bytes of the parameter block; 0: none
+    bool
+        block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
+    uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
     spyi_kernel *kernel;
-    const void *block;              // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings;   // binding_count of the kernel
-    uint32_t groups[3];             // each > 0 and within limits
-    bool barrier;                   // this work must see all earlier work finished
+    const void *block;            // block_size bytes of the kernel; copied during the call
+    const spyi_binding *bindings; // binding_count of the kernel
+    uint32_t groups[3];           // each > 0 and within limits
+    bool barrier;                 // this work must see all earlier work finished
 } spyi_dispatch;
 
 typedef struct spyi_limits {
-    spy_device_info info;           // what the user sees
+    spy_device_info info; // what the user sees
     spyi_target target;
-    uint32_t max_block_bytes;       // inline parameters of a dispatch
-    uint32_t max_bindings;          // structured buffers of a kernel; 0: pointers only
-    uint32_t binding_alignment;     // bytes
+    uint32_t max_block_bytes;   // inline parameters of a dispatch
+    uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
+    uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
-    uint32_t fill_alignment;        // offset and size of fill (4 on Vulkan)
-    bool prefers_bindings;          // structured buffers are faster than pointers whatever the size (lavapipe)
-    uint64_t bindings_from_bytes;   // else: arrays from this size on use structured buffers
-    bool unified_memory;            // device memory is mapped and cached: no staging
+    uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
+    bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
+    uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
+    bool unified_memory;          // device memory is mapped and cached: no staging
 } spyi_limits;
 
 // Counted by the backend for spy_device_stats.
@@ -1816,45 +1825,49 @@ struct spyi_backend {
     void (*destroy)(spyi_gpu *gpu); // waits; all chunks and kernels have been freed
 
     // Memory. Chunks are at least 256-byte aligned. free_chunk: the caller knows that no work uses it any more.
-    spy_status (*allocate_chunk)(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label, spyi_chunk *chunk,
-                                 spyi_text *error);
+    spy_status (*allocate_chunk)(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                 spyi_chunk *chunk, spyi_text *error);
     void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
 
     // Kernels. destroy_kernel: as free_chunk.
-    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
+    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. Each is part of the open batch, whose
     // number is open_submit(); work with number n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from, uint64_t from_offset,
-                       uint64_t size, bool barrier, spyi_text *error);
-    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern, bool barrier,
-                       spyi_text *error);
+    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
+                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
+    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
+                       bool barrier, spyi_text *error);
     // Host to device in order of work; `data` may change after the return.
-    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size, bool barrier,
-                         spyi_text *error);
+    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                         uint64_t size, bool barrier, spyi_text *error);
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
-    spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size, uint64_t after,
-                           spyi_text *error);
+    spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
+                           uint64_t after, spyi_text *error);
     // GPU timestamps: begin before the work, end after it; elapsed waits and gives nanoseconds.
     spy_status (*time_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*open_submit)(spyi_gpu *gpu);                       // number of the batch that is being recorded, from 1
-    uint64_t (*finished_submit)(spyi_gpu *gpu);                   // cheap; never waits
-    spy_status (*submit)(spyi_gpu *gpu, spyi_text *error);        // hand the open batch to the GPU, if it has work
-    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error); // submits first if need be
+    uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
+    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
+    spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
+    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
+                       spyi_text *error); // submits first if need be
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
-SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function); // NULL + error: not that backend
+SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name,
+                                  const char *function); // NULL + error: not that backend
 // A tensor over memory that is not ours. Two imports of one handle share hazards. `chunk->memory` is NULL.
-SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk, uint64_t offset,
-                                       uint64_t size, const spy_tensor_desc *desc);
+SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc);
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
-SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk, uint64_t *offset_bytes);
+SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
+                                  uint64_t *offset_bytes);
 // All public functions call this first: takes the device's busy flag; false: error reported (NULL, released, BUSY).
 SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
@@ -2821,7 +2834,7 @@ typedef enum spyi_type_kind {
     SPYI_TYPE_MATRIX, // scalar x rows x columns, row-major
     SPYI_TYPE_ARRAY,  // element x count
     SPYI_TYPE_STRUCT, // fields
-    SPYI_TYPE_OTHER   // anything that cannot lie in memory as plain data: interfaces, resources, open generics
+    SPYI_TYPE_OTHER // anything that cannot lie in memory as plain data: interfaces, resources, open generics
 } spyi_type_kind;
 
 typedef struct spyi_type spyi_type;
@@ -2835,19 +2848,21 @@ typedef struct spyi_field {
 
 struct spyi_type {
     spyi_type_kind kind;
-    uint32_t id;          // unique in the table, from 1
-    const char *name;     // as Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>"
-    const char *display;  // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;     // of scalars, vectors and matrices
-    uint32_t rows;        // matrix: rows; else 1
-    uint32_t columns;     // vector: components; matrix: columns; else 1
+    uint32_t id; // unique in the table, from 1
+    const char *
+        name; // as Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>"
+    const char *display;      // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;         // of scalars, vectors and matrices
+    uint32_t rows;            // matrix: rows; else 1
+    uint32_t columns;         // vector: components; matrix: columns; else 1
     const spyi_type *element; // array: element; matrix: its row vector; vector: its scalar
-    int64_t count;        // array: elements
+    int64_t count;            // array: elements
     const spyi_field *fields;
     uint32_t field_count;
-    size_t host_size, host_align;     // C's layout, bool 1 byte
-    size_t device_size, device_align; // scalar layout of the target; neighbours in an array are align(size, align) apart
-    bool same_layout;     // host and device bytes agree
+    size_t host_size, host_align; // C's layout, bool 1 byte
+    size_t device_size,
+        device_align; // scalar layout of the target; neighbours in an array are align(size, align) apart
+    bool same_layout; // host and device bytes agree
 };
 
 typedef struct spyi_types spyi_types;
@@ -2858,12 +2873,13 @@ SPYI_FN void spyi_types_destroy(spyi_types *types);
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
 SPYI_FN const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns);
-SPYI_FN const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows, uint32_t columns);
+SPYI_FN const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows,
+                                          uint32_t columns);
 SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count);
 // Fields' names, types and device offsets are given; host offsets are computed. A struct of the same name and the same
 // fields is the same type; one of the same name and other fields is another type.
-SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields, uint32_t count,
-                                          size_t device_size, size_t device_align);
+SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                          uint32_t count, size_t device_size, size_t device_align);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
@@ -2880,7 +2896,8 @@ SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *de
 // Scalars of one dtype to another in host layout; false and nothing written when a value does not fit exactly as
 // design.md says (float to float and int to float round; float to int must be whole; ints must be in range; bool: 0 is
 // false). Source: design.md, "Values and types".
-SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                                  size_t count);
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
@@ -2903,25 +2920,27 @@ typedef struct spyi_embedded {
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {
-    const char *library_path;            // desc.slang_library
+    const char *library_path; // desc.slang_library
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
-    const spyi_embedded *embedded;       // kept, not copied
+    const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
-SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc);
+SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types,
+                                            const spyi_compiler_desc *desc);
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // units first
-SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
+SPYI_FN uint64_t
+spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;          // file, or NULL
-    const char *source;        // text, or NULL: read from path
-    size_t source_size;        // 0: to the NUL
-    const char *name;          // module name to import; NULL: from path, else "module"
+    const char *path;   // file, or NULL
+    const char *source; // text, or NULL: read from path
+    size_t source_size; // 0: to the NUL
+    const char *name;   // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -2932,7 +2951,8 @@ typedef struct spyi_unit_desc {
 
 // Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
 // file that cannot be read, SPY_ERROR_NO_COMPILER with every place tried and the command that gets the library.
-SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **unit, spyi_text *error);
+SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **unit,
+                                  spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 
@@ -2942,15 +2962,16 @@ SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 // >>functions
 typedef struct spyi_param {
     const char *name;
-    const spyi_type *type;   // concrete type; kind OTHER for interfaces, resources and types that depend on generics
-    bool in, out;            // inout: both
+    const spyi_type
+        *type;    // concrete type; kind OTHER for interfaces, resources and types that depend on generics
+    bool in, out; // inout: both
     bool no_diff;
     bool has_default;
 } spyi_param;
 
 // One overload, or what resolution made of it. Owned by whoever got it: spyi_signature_free.
 typedef struct spyi_signature {
-    char *display;           // "float saxpy(float a, float x, out float y)" for messages
+    char *display; // "float saxpy(float a, float x, out float y)" for messages
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // VOID, concrete, or OTHER
@@ -2964,7 +2985,8 @@ typedef struct spyi_overloads {
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type::method" (static), "f<float,4>". count 0 when there is none.
-SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error);
+SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out,
+                                           spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
 SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
@@ -2973,24 +2995,25 @@ SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
-SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types, uint32_t count,
-                               spyi_signature *out, int *chosen);
+SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
+                               uint32_t count, spyi_signature *out, int *chosen);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
-SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count, spyi_text *out);
+SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
+                               uint32_t count, spyi_text *out);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
 // >>code
 typedef struct spyi_code {
-    void *data;              // SPIR-V words, ready for the driver (OpSource language patched to 0)
+    void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
-    uint8_t hash[20];        // Slang's entry-point hash
+    uint8_t hash[20]; // Slang's entry-point hash
 } spyi_code;
 
 // Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
 // of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
-SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
-                                     spyi_code *code, spyi_text *error);
+SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
+                                     const char *entry, spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
@@ -5587,23 +5610,23 @@ typedef struct spyi_cache spyi_cache; // call/: compiled calls
 // epoch, their byte ranges meet and one of them writes.
 typedef struct spyi_storage spyi_storage;
 struct spyi_storage {
-    spyi_chunk chunk;        // the driver's memory that this block lies in
-    uint64_t offset, size;   // the block in the chunk
-    uint64_t read_epoch, read_begin, read_end;    // bytes from the block's start
+    spyi_chunk chunk;                          // the driver's memory that this block lies in
+    uint64_t offset, size;                     // the block in the chunk
+    uint64_t read_epoch, read_begin, read_end; // bytes from the block's start
     uint64_t write_epoch, write_begin, write_end;
-    uint64_t write_submit;   // batch of the last write: a read back waits for it
-    uint64_t use_submit;     // batch of the last use: freeing waits for it
-    int32_t references;      // tensors on it, guarded by the device's busy flag
-    int32_t size_class;      // free list that it returns to; -1: imported
+    uint64_t write_submit; // batch of the last write: a read back waits for it
+    uint64_t use_submit;   // batch of the last use: freeing waits for it
+    int32_t references;    // tensors on it, guarded by the device's busy flag
+    int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
-    struct spyi_slab *slab;  // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;      // in a free list, or in the list of imported ones
+    struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
+    spyi_storage *next;     // in a free list, or in the list of imported ones
 };
 
 typedef struct spyi_slab {
     spyi_chunk chunk;
-    uint64_t used;           // bytes cut off
-    int32_t live;            // blocks in use
+    uint64_t used; // bytes cut off
+    int32_t live;  // blocks in use
     struct spyi_slab *next;
 } spyi_slab;
 
@@ -5619,9 +5642,9 @@ typedef struct spyi_pool {
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    const spyi_type *type;       // element
-    spy_shape shape, strides;    // strides in elements
-    uint64_t offset_bytes;       // of element 0 in the storage
+    const spyi_type *type;           // element
+    spy_shape shape, strides;        // strides in elements
+    uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
     int64_t element_count;
     bool contiguous;
@@ -5635,8 +5658,8 @@ struct spy_module {
     spyi_unit *unit;
     bool strict_broadcasting;
     char *name;
-    spy_function *functions;     // found so far
-    spy_module **link;           // retained
+    spy_function *functions; // found so far
+    spy_module **link;       // retained
     size_t link_count;
     spy_module *previous, *next;
 };
@@ -5647,7 +5670,7 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    uint32_t id;                 // part of the plan key
+    uint32_t id; // part of the plan key
     spyi_overloads overloads;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
@@ -5660,26 +5683,26 @@ typedef struct spyi_close_callback {
 } spyi_close_callback;
 
 struct spy_device {
-    spyi_context ctx;            // first: begins with spyi_object
+    spyi_context ctx; // first: begins with spyi_object
     const spy_backend *backend;
     spyi_gpu *gpu;
-    spyi_gpu_base *base;         // the same object: limits and counters
+    spyi_gpu_base *base; // the same object: limits and counters
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
     spyi_compiler *compiler;
     spyi_pool pool;
     spyi_cache *cache;
-    spyi_storage *readback;      // results to host memory of the running call
-    uint64_t epoch;              // of hazards, from 1
-    spy_tensor *tensors;         // alive
+    spyi_storage *readback;             // results to host memory of the running call
+    uint64_t epoch;                     // of hazards, from 1
+    spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
     uint32_t next_function_id;
-    spyi_mutex release_lock;     // guards the next two
+    spyi_mutex release_lock; // guards the next two
     spy_tensor *release_queue;
-    spyi_atomic release_count;   // entries of release_queue, read without the lock
+    spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     char *dump_directory;
     spy_device_stats stats;
@@ -5687,32 +5710,37 @@ struct spy_device {
 
 // >>pool.c
 // A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
-SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label, spyi_text *error,
-                                     spy_status *status);
-SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
+                                     spyi_text *error, spy_status *status);
+SPYI_FN void spyi_pool_give(spy_device *device,
+                            spyi_storage *storage); // no waiting: later users are ordered by hazards
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
-SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk); // finds the same handle again
+SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
+                                       const spyi_chunk *chunk); // finds the same handle again
 
 // A use of bytes [begin, end) of a block by work about to be recorded: does it need a barrier before it?
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end, bool writes);
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
+                         bool writes);
 // ... and note the use, after the epoch was advanced if a barrier was needed.
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end, bool writes,
-                           uint64_t submit);
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
+                           bool writes, uint64_t submit);
 
 // >>device.c
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
 // Reports `error` under a function's name and frees it: "spy_call: ...".
-SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function, spyi_text *error);
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error);
 
 // >>tensor.c
 SPYI_FN void spyi_drain_releases(spy_device *device); // frees what any thread released
-SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);  // out of the list of the living, before spyi_tensor_free
-SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device); // header with reference 1 and no storage; NULL: out of memory
-SPYI_FN void spyi_tensor_free(spy_tensor *tensor);       // at reference 0, inside the device
+SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor); // out of the list of the living, before spyi_tensor_free
+SPYI_FN spy_tensor *spyi_tensor_new(
+    spy_device *device); // header with reference 1 and no storage; NULL: out of memory
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
 // A contiguous tensor on fresh memory.
-SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape, const char *label,
-                                     spyi_text *error, spy_status *status);
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
+                                     const char *label, spyi_text *error, spy_status *status);
 // Contents to and from host memory in C's layout, through the tensor's strides.
 SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
 SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
@@ -5722,8 +5750,8 @@ SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape); // -1: negative size or more than 2^62 elements
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
 // A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
-SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype, const char *type,
-                                           const char *function);
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
+                                           const char *type, const char *function);
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
@@ -6001,8 +6029,8 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
     spyi_slab *slab = device->pool.slabs[memory];
     if (!slab || slab->used + size > slab->chunk.size) {
         slab = (spyi_slab *)spyi_allocate(&device->ctx, sizeof *slab);
-        *status = slab ? table->allocate_chunk(device->gpu, memory, (size_t)SPYI_SLAB_BYTES, "slangpy pool", &slab->chunk,
-                                               error)
+        *status = slab ? table->allocate_chunk(device->gpu, memory, (size_t)SPYI_SLAB_BYTES, "slangpy pool",
+                                               &slab->chunk, error)
                        : SPY_ERROR_OUT_OF_MEMORY;
         if (*status != SPY_OK) {
             spyi_free(&device->ctx, slab, sizeof *slab);
@@ -6016,7 +6044,8 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
     storage->chunk = slab->chunk;
     storage->slab = slab;
     storage->offset = slab->used;
-    slab->used += size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
+    slab->used +=
+        size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
     return storage;
 }
 
@@ -6039,8 +6068,8 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
             // Give cached memory back and try once more.
             spyi_text ignored = { NULL, 0, 0 };
-            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored) ==
-                SPY_OK) {
+            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
+                                      &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
                 spyi_text_clear(error);
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
@@ -6061,7 +6090,8 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
 }
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    if (storage->size_class < 0) return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    if (storage->size_class < 0)
+        return; // imported: its hazards are kept until they are over, see spyi_pool_import
     device->pool.used_bytes -= storage->size;
     if (storage->slab) storage->slab->live--;
     storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
@@ -6144,7 +6174,8 @@ static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin,
     return begin < other_end && other_begin < end;
 }
 
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end, bool writes) {
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
+                         bool writes) {
     if (storage->write_epoch == device->epoch &&
         spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
         return true;
@@ -6152,7 +6183,8 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
            spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
 }
 
-static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin, uint64_t end) {
+static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
+                              uint64_t end) {
     if (*epoch != now) {
         *epoch = now;
         *first = begin;
@@ -6163,13 +6195,15 @@ static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, 
     if (end > *last) *last = end;
 }
 
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end, bool writes,
-                           uint64_t submit) {
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
+                           bool writes, uint64_t submit) {
     if (writes) {
-        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch, begin, end);
+        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch,
+                          begin, end);
         storage->write_submit = submit;
     } else {
-        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch, begin, end);
+        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch,
+                          begin, end);
     }
     storage->use_submit = submit;
 }
@@ -6281,8 +6315,8 @@ SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor) {
     tensor->previous = tensor->next = NULL;
 }
 
-SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape, const char *label,
-                                     spyi_text *error, spy_status *status) {
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
+                                     const char *label, spyi_text *error, spy_status *status) {
     int64_t count = spyi_shape_count(shape);
     uint64_t element = spyi_type_device_stride(type);
     *status = SPY_OK;
@@ -6293,7 +6327,8 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
         spyi_text_add(error, " of %s does not fit into any memory", type->display);
         return NULL;
     }
-    spyi_storage *storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, (uint64_t)count * element, label, error, status);
+    spyi_storage *storage =
+        spyi_pool_take(device, SPYI_MEMORY_DEVICE, (uint64_t)count * element, label, error, status);
     if (!storage) return NULL;
     spy_tensor *tensor = spyi_tensor_new(device);
     if (!tensor) {
@@ -6368,9 +6403,11 @@ static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text 
     spyi_storage *storage = t->storage;
     bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
     if (barrier) device->epoch++;
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
-                                                t->end_bytes - t->begin_bytes, barrier, error);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true, device->backend->open_submit(device->gpu));
+    spy_status status =
+        device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
+                                t->end_bytes - t->begin_bytes, barrier, error);
+    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                  device->backend->open_submit(device->gpu));
     return status;
 }
 
@@ -6417,12 +6454,13 @@ SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *er
 
 // >>the public functions
 
-SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype, const char *type,
-                                           const char *function) {
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
+                                           const char *type, const char *function) {
     if (!type) {
         if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
         if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype", function, (int)dtype);
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype",
+                      function, (int)dtype);
             return NULL;
         }
         return spyi_type_scalar(device->types, dtype);
@@ -6431,7 +6469,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     if (!found && module) {
         spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
         if (!object || object->device != device) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: module is not a living module of this device", function);
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: module is not a living module of this device", function);
             return NULL;
         }
         found = spyi_unit_find_type(module->unit, type);
@@ -6443,7 +6482,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   function, type, module ? module->name : "");
     } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
-                  "%s: type '%s' is not plain data (scalars, vectors, matrices, arrays and structs of these)", function, type);
+                  "%s: type '%s' is not plain data (scalars, vectors, matrices, arrays and structs of these)",
+                  function, type);
         found = NULL;
     }
     return found;
@@ -6457,20 +6497,20 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
-    if (!desc)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     else if (desc->shape.rank > SPY_MAX_RANK)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible", function,
-                  desc->shape.rank, SPY_MAX_RANK);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
+                  function, desc->shape.rank, SPY_MAX_RANK);
     else if (spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements", function);
-    else
-        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
+                  function);
+    else type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (type) {
         uint64_t bytes = (uint64_t)spyi_shape_count(&desc->shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
-            spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu",
-                      function, type->display, (unsigned long long)bytes, desc->data_size_bytes);
+            spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                      "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu", function,
+                      type->display, (unsigned long long)bytes, desc->data_size_bytes);
         else if (!(tensor = spyi_tensor_make(device, type, &desc->shape, desc->label, &error, &status)))
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
     }
@@ -6491,8 +6531,8 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
 void spy_retain_tensor(spy_tensor *tensor) {
     if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_atomic_add(&tensor->object.references, 1);
     else
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "spy_retain_tensor: the tensor %s",
-                  tensor ? "has been released" : "is NULL");
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_retain_tensor: the tensor %s", tensor ? "has been released" : "is NULL");
 }
 
 void spy_release_tensor(spy_tensor *tensor) {
@@ -6526,14 +6566,16 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
     }
 }
 
-static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data, size_t size_bytes) {
+static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
+                                size_t size_bytes) {
     spyi_context *ctx = &tensor->object.device->ctx;
     uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
     if (size_bytes != needed) {
         spyi_text shape = { NULL, 0, 0 };
         spyi_shape_text(&tensor->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu",
-                  function, spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
+                  spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
         spyi_text_free(&shape);
         return false;
     }
@@ -6575,8 +6617,7 @@ spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_by
 // Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
 static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
-    case SPYI_TYPE_SCALAR:
-        return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
         size_t size = spyi_scalar_size(type->scalar);
@@ -6586,12 +6627,14 @@ static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
     }
     case SPYI_TYPE_ARRAY:
         for (int64_t i = 0; i < type->count; i++)
-            if (!spyi_fill_element(type->element, value, host + (size_t)i * spyi_type_host_stride(type->element)))
+            if (!spyi_fill_element(type->element, value,
+                                   host + (size_t)i * spyi_type_host_stride(type->element)))
                 return false;
         return true;
     case SPYI_TYPE_STRUCT:
         for (uint32_t i = 0; i < type->field_count; i++)
-            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset)) return false;
+            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset))
+                return false;
         return true;
     default: return false;
     }
@@ -6624,16 +6667,18 @@ static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error
         spyi_storage *storage = t->storage;
         bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
         if (barrier) device->epoch++;
-        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size, pattern,
-                                       barrier, error);
-        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true, device->backend->open_submit(device->gpu));
+        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size,
+                                       pattern, barrier, error);
+        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                      device->backend->open_submit(device->gpu));
     } else {
         char *all = (char *)malloc((size_t)t->element_count * host_stride);
         if (!all) {
             spyi_text_add(error, "out of host memory");
             status = SPY_ERROR_OUT_OF_MEMORY;
         } else {
-            for (int64_t i = 0; i < t->element_count; i++) memcpy(all + (size_t)i * host_stride, element, host_stride);
+            for (int64_t i = 0; i < t->element_count; i++)
+                memcpy(all + (size_t)i * host_stride, element, host_stride);
             status = spyi_tensor_upload(t, all, error);
         }
         free(all);
@@ -6672,11 +6717,12 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 
 // >>for backends
 
-SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk, uint64_t offset,
-                                       uint64_t size, const spy_tensor_desc *desc) {
+SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc || desc->data || desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data", function);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data",
+                  function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
@@ -6684,8 +6730,9 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     uint64_t stride = spyi_type_device_stride(type);
     uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
     if (needed > size || offset % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu",
-                  function, type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu", function,
+                  type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
                   (unsigned long long)offset);
         return NULL;
     }
@@ -6706,10 +6753,11 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     return tensor;
 }
 
-SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk, uint64_t *offset_bytes) {
+SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
+                                  uint64_t *offset_bytes) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s", function,
-                  tensor ? "has been released" : "is NULL");
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s",
+                  function, tensor ? "has been released" : "is NULL");
         return false;
     }
     *chunk = tensor->storage->chunk;
@@ -6760,10 +6808,11 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
         spyi_text shape = { NULL, 0, 0 };
         spyi_shape_text(&desc->shape, &shape);
         spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
-                  "%s: a view of shape %s with these strides and offset %lld touches elements %lld to %lld of %s; the storage "
+                  "%s: a view of shape %s with these strides and offset %lld touches elements %lld to %lld "
+                  "of %s; the storage "
                   "has %lld from the tensor's first on",
-                  function, spyi_text_str(&shape), (long long)desc->offset_elements, (long long)lowest, (long long)highest,
-                  type->display, (long long)((size - first) / stride_bytes));
+                  function, spyi_text_str(&shape), (long long)desc->offset_elements, (long long)lowest,
+                  (long long)highest, type->display, (long long)((size - first) / stride_bytes));
         spyi_text_free(&shape);
         return false;
     }
@@ -6777,18 +6826,19 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
-    if (!desc)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     else if (desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape is not valid", function);
     else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function, desc->shape.rank,
-                  desc->strides.rank);
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function,
+                  desc->shape.rank, desc->strides.rank);
     else
-        type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function) : tensor->type;
+        type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function)
+                          : tensor->type;
     if (type && tensor->offset_bytes % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu",
-                  function, (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
+                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
         type = NULL;
     }
     if (type) {
@@ -6798,8 +6848,8 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
             view->type = type;
             view->shape = desc->shape;
             view->strides = strides;
-            view->offset_bytes =
-                (uint64_t)((int64_t)tensor->offset_bytes + desc->offset_elements * (int64_t)spyi_type_device_stride(type));
+            view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
+                                            desc->offset_elements * (int64_t)spyi_type_device_stride(type));
             spyi_tensor_measure(view);
         }
     }
@@ -6812,7 +6862,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
-    bool fits = shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
+    bool fits =
+        shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
     uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
     for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
         fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
@@ -6831,7 +6882,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
         memset(&view->strides, 0, sizeof view->strides);
         view->strides.rank = shape.rank;
         for (uint32_t i = 0; i < tensor->shape.rank; i++)
-            if (tensor->shape.dims[i] == shape.dims[lead + i]) view->strides.dims[lead + i] = tensor->strides.dims[i];
+            if (tensor->shape.dims[i] == shape.dims[lead + i])
+                view->strides.dims[lead + i] = tensor->strides.dims[i];
         spyi_tensor_measure(view);
     }
     spyi_leave(device);
@@ -6841,8 +6893,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
 // Whether `dim` is a dimension of the tensor; reports if not.
 static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *function) {
     if (dim < tensor->shape.rank) return true;
-    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u", function, dim,
-              tensor->shape.rank);
+    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u",
+              function, dim, tensor->shape.rank);
     return false;
 }
 
@@ -6852,9 +6904,9 @@ spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, in
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     if (step <= 0)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function, (long long)step);
-    else if (spyi_check_dim(tensor, dim, function))
-        view = spyi_view_new(tensor, function);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function,
+                  (long long)step);
+    else if (spyi_check_dim(tensor, dim, function)) view = spyi_view_new(tensor, function);
     if (view) {
         int64_t n = tensor->shape.dims[dim];
         if (start < 0) start = start < -n ? 0 : start + n;
@@ -6865,7 +6917,8 @@ spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, in
         int64_t stride = tensor->strides.dims[dim];
         view->shape.dims[dim] = count;
         view->strides.dims[dim] = count > 1 ? stride * step : stride;
-        if (count) view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
+        if (count)
+            view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
         spyi_tensor_measure(view);
     }
     spyi_leave(device);
@@ -6880,10 +6933,9 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
     if (spyi_check_dim(tensor, dim, function)) {
         int64_t n = tensor->shape.dims[dim];
         if (index < -n || index >= n)
-            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld", function,
-                      (long long)index, dim, (long long)n);
-        else
-            view = spyi_view_new(tensor, function);
+            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
+                      function, (long long)index, dim, (long long)n);
+        else view = spyi_view_new(tensor, function);
         if (view) {
             int64_t at = index < 0 ? index + n : index;
             view->offset_bytes +=
@@ -6912,10 +6964,9 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
         if (valid) seen |= 1u << order.dims[i];
     }
     if (!valid)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: order must name each of the %u dimensions once", function,
-                  tensor->shape.rank);
-    else
-        view = spyi_view_new(tensor, function);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: order must name each of the %u dimensions once", function, tensor->shape.rank);
+    else view = spyi_view_new(tensor, function);
     if (view) {
         for (uint32_t i = 0; i < order.count; i++) {
             view->shape.dims[i] = tensor->shape.dims[order.dims[i]];
@@ -6933,10 +6984,13 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     spy_device *device = tensor->object.device;
     spy_status status = SPY_OK;
     if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: other is not a living tensor of this device", function);
-    } else if (tensor->type != other->type || memcmp(&tensor->shape, &other->shape, sizeof tensor->shape) != 0 ||
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                           "%s: other is not a living tensor of this device", function);
+    } else if (tensor->type != other->type ||
+               memcmp(&tensor->shape, &other->shape, sizeof tensor->shape) != 0 ||
                memcmp(&tensor->strides, &other->strides, sizeof tensor->strides) != 0) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape, strides and type of the two differ", function);
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                           "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
         other->storage->references++;
         if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
@@ -6979,7 +7033,8 @@ SPYI_FN void spyi_module_drop(spy_module *module) {
     if (spyi_atomic_add(&module->object.references, -1) == 0) spyi_module_free(module);
 }
 
-static spy_status spyi_check_module_desc(spy_device *device, const char *function, const spy_module_desc *desc) {
+static spy_status spyi_check_module_desc(spy_device *device, const char *function,
+                                         const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (!desc->path && !desc->source)
@@ -6987,8 +7042,8 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     for (size_t i = 0; i < desc->link_count; i++) {
         const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
         if (!linked || linked->device != device)
-            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.link[%zu] is not a living module of this device",
-                             function, i);
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.link[%zu] is not a living module of this device", function, i);
     }
     return SPY_OK;
 }
@@ -7074,7 +7129,8 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
     spyi_context *ctx = &device->ctx;
     spy_function *found = NULL;
     if (!name || !name[0]) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function, name ? "\"\"" : "NULL");
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
+                  name ? "\"\"" : "NULL");
     } else {
         for (found = module->functions; found; found = found->next)
             if (strcmp(found->name, name) == 0) break;
@@ -7084,11 +7140,12 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_overloads overloads = { NULL, 0 };
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
         if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name, spyi_text_str(&error));
+            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
+                      spyi_text_str(&error));
         } else if (overloads.count == 0) {
             spyi_unit_near_names(module->unit, name, &error);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function, module->name, name,
-                      spyi_text_str(&error));
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function,
+                      module->name, name, spyi_text_str(&error));
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {
@@ -7165,15 +7222,17 @@ SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function
             if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
             return true;
         }
-        spyi_fail(NULL, SPY_ERROR_BUSY, "%s: another thread is using device '%s'; calls on one device must take turns",
-                  function, device->ctx.label);
+        spyi_fail(NULL, SPY_ERROR_BUSY,
+                  "%s: another thread is using device '%s'; calls on one device must take turns", function,
+                  device->ctx.label);
         return false;
     }
     if (!o)
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function,
                   spyi_kind_name((uint32_t)kind));
     else if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, spyi_kind_name((uint32_t)kind));
+        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
+                  spyi_kind_name((uint32_t)kind));
     else
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function,
                   spyi_kind_name((uint32_t)kind), spyi_kind_name(o->kind));
@@ -7184,7 +7243,8 @@ SPYI_FN void spyi_leave(const void *object) {
     spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
 }
 
-SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function, spyi_text *error) {
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error) {
     spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(error));
     spyi_text_free(error);
     return status;
@@ -7223,7 +7283,8 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_free(ctx, tensor, sizeof *tensor);
     }
     if (device->cache) spyi_cache_destroy(device);
-    while (device->modules) spyi_module_free(device->modules); // newest first: those that link before those linked
+    while (device->modules)
+        spyi_module_free(device->modules); // newest first: those that link before those linked
     if (device->readback) spyi_pool_give(device, device->readback);
     if (device->gpu) {
         spyi_pool_destroy(device);
@@ -7288,7 +7349,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
         device->types = spyi_types_create(compiler.target);
-        device->compiler = device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
+        device->compiler =
+            device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
         device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
         if (!device->types || !device->compiler || !device->cache) {
             status = SPY_ERROR_OUT_OF_MEMORY;
@@ -7336,10 +7398,8 @@ spy_submit_id spy_flush(spy_device *device) {
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
-    if (status == SPY_ERROR_NOT_READY)
-        spyi_text_free(&error); // an answer, not a failure
-    else if (status != SPY_OK)
-        spyi_fail_text(device, status, function, &error);
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
+    else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     return status;
 }
 
@@ -7355,10 +7415,10 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
     if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_status status;
     if (id > device->backend->open_submit(device->gpu))
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: id %llu has not been given out by spy_flush()",
-                           function, (unsigned long long)id);
-    else
-        status = spyi_wait(device, function, id, timeout_ns);
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
+    else status = spyi_wait(device, function, id, timeout_ns);
     spyi_leave(device);
     return status;
 }
@@ -7375,10 +7435,13 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *,
     if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_status status = SPY_OK;
     spyi_close_callback *callback = NULL;
-    if (!func) status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL", function);
+    if (!func)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL",
+                           function);
     if (status == SPY_OK) {
         callback = (spyi_close_callback *)spyi_allocate(&device->ctx, sizeof *callback);
-        if (!callback) status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        if (!callback)
+            status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     }
     if (callback) {
         callback->func = func;
@@ -7439,8 +7502,8 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
-    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function, backend_name,
-              device->backend->name);
+    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function,
+              backend_name, device->backend->name);
     return NULL;
 }
 
@@ -7450,18 +7513,18 @@ SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, 
 
 // >>values: what an argument is, in the order in which arguments are written, a struct before its fields
 typedef struct spyi_value {
-    const spy_arg *arg;       // where its data is; NULL in the copies that compile threads use
-    const char *name;         // NULL: by position
-    uint8_t kind;             // spy_arg_kind
-    uint8_t direction;        // spy_direction
-    uint8_t rank;             // tensors and host arrays
+    const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
+    const char *name;   // NULL: by position
+    uint8_t kind;       // spy_arg_kind
+    uint8_t direction;  // spy_direction
+    uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
-    uint32_t child_count;     // struct: its fields, which follow
-    uint32_t size;            // SPY_ARG_DATA: bytes
+    uint32_t child_count; // struct: its fields, which follow
+    uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
-    const char *cast;         // explicit Slang type, or NULL
-    const spyi_type *type;    // element of tensors, host arrays and numbers; else NULL
-    const int64_t *dims;      // of tensors and host arrays
+    const char *cast;      // explicit Slang type, or NULL
+    const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
+    const int64_t *dims;   // of tensors and host arrays
     spy_tensor *tensor;
 } spyi_value;
 
@@ -7474,7 +7537,8 @@ typedef struct spyi_values {
 } spyi_values;
 
 // Fills `values` from `args`; on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error);
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
+                                 spyi_text *error);
 // Appends the trailing sizes of tensors and arrays to the key: for calls whose types depend on them.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values);
 SPYI_FN void spyi_values_free(spyi_values *values);
@@ -7502,23 +7566,23 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 // >>the result of binding
 
 typedef enum spyi_source {
-    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
-    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
-    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
-    SPYI_SOURCE_TENSOR,   // the argument's tensor
-    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
-    SPYI_SOURCE_NEW,      // a new tensor
-    SPYI_SOURCE_READBACK  // one value that returns to host memory
+    SPYI_SOURCE_SCALAR,  // a number: converted into the parameter block
+    SPYI_SOURCE_BYTES,   // host bytes of one value, into the block
+    SPYI_SOURCE_INLINE,  // a host array that feeds one value, into the block
+    SPYI_SOURCE_TENSOR,  // the argument's tensor
+    SPYI_SOURCE_UPLOAD,  // a host array that is run over, through a temporary tensor
+    SPYI_SOURCE_NEW,     // a new tensor
+    SPYI_SOURCE_READBACK // one value that returns to host memory
 } spyi_source;
 
 // A place where the kernel loads or stores.
 typedef struct spyi_leaf {
     spyi_source source;
-    uint32_t value;            // index of its value
-    char *path;                // "x", "light.color", "_result"
-    const spyi_type *type;     // of the variable in the kernel
-    const spyi_type *element;  // as elements lie in device memory
-    const spyi_type *packed;   // the element with its consumed dimensions, when these are contiguous
+    uint32_t value;           // index of its value
+    char *path;               // "x", "light.color", "_result"
+    const spyi_type *type;    // of the variable in the kernel
+    const spyi_type *element; // as elements lie in device memory
+    const spyi_type *packed;  // the element with its consumed dimensions, when these are contiguous
     bool in, out;
     bool splat;                // a number for a whole vector or matrix
     uint32_t batch_rank;       // leading dimensions, run over by the kernel
@@ -7531,26 +7595,27 @@ typedef struct spyi_leaf {
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;              // -1: fields
-    uint32_t first, count;     // fields, in the node list
+    int32_t leaf;          // -1: fields
+    uint32_t first, count; // fields, in the node list
     bool in, out;
 } spyi_node;
 
 typedef struct spyi_bound {
-    spyi_signature signature;  // of the chosen overload, with concrete types
+    spyi_signature signature; // of the chosen overload, with concrete types
     spyi_leaf *leaves;
     uint32_t leaf_count;
-    spyi_node *nodes;          // parameters that get an argument, then "_result" if given, then fields
+    spyi_node *nodes; // parameters that get an argument, then "_result" if given, then fields
     uint32_t node_count;
-    uint32_t param_count;      // parameters that get an argument
-    bool has_result;           // nodes[param_count] is "_result"
-    uint32_t rank;             // dimensions of the kernel
-    bool strict;               // strict_broadcasting
-    bool needs_sizes;          // types were chosen by trailing sizes
+    uint32_t param_count; // parameters that get an argument
+    bool has_result;      // nodes[param_count] is "_result"
+    uint32_t rank;        // dimensions of the kernel
+    bool strict;          // strict_broadcasting
+    bool needs_sizes;     // types were chosen by trailing sizes
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound, spyi_text *error);
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
@@ -7590,14 +7655,16 @@ static void spyi_arg_name(const spy_arg *arg, size_t position, spyi_text *out) {
     else spyi_text_add(out, "argument %zu", position + 1);
 }
 
-static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *error, spy_status status, const char *what) {
+static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *error, spy_status status,
+                               const char *what) {
     spyi_arg_name(arg, position, error);
     spyi_text_add(error, ": %s", what);
     return status;
 }
 
 // Checks one argument's own data and fills what of a value depends on its kind.
-static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v, spyi_text *error) {
+static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
+                                    spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     switch (arg->kind) {
     case SPY_ARG_BOOL:
@@ -7605,20 +7672,26 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     case SPY_ARG_UINT:
     case SPY_ARG_FLOAT:
         if (arg->dtype <= SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its dtype is not one of spy_dtype");
         v->type = device->scalars[arg->dtype];
         if (returns && !arg->value.out)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its result is NULL");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its result is NULL");
         return SPY_OK;
     case SPY_ARG_TENSOR: {
         spy_tensor *t = arg->value.tensor;
-        if (!t) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got NULL");
+        if (!t)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a tensor, got NULL");
         if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
         if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got another object");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a tensor, got another object");
         if (t->object.device != device)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the tensor belongs to another device");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the tensor belongs to another device");
         v->tensor = t;
         v->type = t->type;
         v->rank = (uint8_t)t->shape.rank;
@@ -7627,37 +7700,47 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     }
     case SPY_ARG_ARRAY: {
         if (arg->dtype < SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its dtype is not one of spy_dtype");
         if (arg->count > SPY_MAX_RANK)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its rank is above SPY_MAX_RANK");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its rank is above SPY_MAX_RANK");
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
         if (count < 0)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its shape has a negative or too large size");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its shape has a negative or too large size");
         if (count > 0 && !arg->value.data)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a host array, got NULL");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a host array, got NULL");
         v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         v->rank = (uint8_t)arg->count;
         v->dims = arg->dims;
         return SPY_OK;
     }
     case SPY_ARG_DATA:
-        if (!arg->value.data) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected host data, got NULL");
+        if (!arg->value.data)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected host data, got NULL");
         if (arg->count == 0 || arg->count > UINT32_MAX)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the size of its host data is not valid");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the size of its host data is not valid");
         v->size = (uint32_t)arg->count;
         return SPY_OK;
     case SPY_ARG_STRUCT:
         if (arg->count && !arg->value.fields)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a list of fields, got NULL");
-        if (arg->count > 4096) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a list of fields, got NULL");
+        if (arg->count > 4096)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its tensor is NULL");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its tensor is NULL");
         return SPY_OK;
     default:
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -7665,7 +7748,8 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     }
 }
 
-static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values, spyi_text *error) {
+static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
+                                     spyi_text *error) {
     if (depth > SPYI_DEEPEST_STRUCT) {
         spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -7688,7 +7772,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->cast = arg->type;
         v->map = arg->map;
         if (arg->map_count > SPY_MAX_RANK)
-            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT, "its mapping has more than SPY_MAX_RANK entries");
+            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its mapping has more than SPY_MAX_RANK entries");
         v->map_count = (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
@@ -7702,7 +7787,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
-        if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
+            return SPY_ERROR_OUT_OF_MEMORY;
         if (v->kind == SPY_ARG_STRUCT) {
             spy_args fields;
             fields.items = arg->value.fields;
@@ -7714,7 +7800,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error) {
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
+                                 spyi_text *error) {
     values->count = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
@@ -7734,7 +7821,8 @@ SPYI_FN bool spyi_key_add_sizes(spyi_values *values) {
         const spyi_value *v = &values->items[i];
         uint32_t trailing = v->rank < 2 ? v->rank : 2;
         if (!spyi_key_room(values, trailing * sizeof(int64_t))) return false;
-        if (trailing) memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));
+        if (trailing)
+            memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));
         values->key_size += trailing * (uint32_t)sizeof(int64_t);
     }
     return true;
@@ -7753,7 +7841,9 @@ SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
 }
 
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
-    const char *way = value->direction == SPY_DIRECTION_OUT ? "out " : value->direction == SPY_DIRECTION_INOUT ? "inout " : "";
+    const char *way = value->direction == SPY_DIRECTION_OUT     ? "out "
+                      : value->direction == SPY_DIRECTION_INOUT ? "inout "
+                                                                : "";
     spy_shape shape;
     shape.rank = value->rank;
     if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
@@ -7786,7 +7876,9 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 #define SPYI_NO_FIT UINT32_MAX
 
-static bool spyi_dtype_is_float(spy_dtype d) { return d >= SPY_FLOAT16; }
+static bool spyi_dtype_is_float(spy_dtype d) {
+    return d >= SPY_FLOAT16;
+}
 static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
 }
@@ -7798,7 +7890,8 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (to == SPY_BOOL) return SPYI_NO_FIT;
     if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
-    if (spyi_dtype_is_float(to)) return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
+    if (spyi_dtype_is_float(to))
+        return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
     return to_size == from_size ? 6 : SPYI_NO_FIT;
 }
@@ -7811,24 +7904,28 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output, spyi_fit *fit) {
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output,
+                          spyi_fit *fit) {
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
     if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
         spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK) return false;
+        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+            return false;
         fit->cost = inner.cost;
         fit->consumed = inner.consumed + 1;
         fit->dims[0] = type->count;
         memcpy(fit->dims + 1, inner.dims, inner.consumed * sizeof *inner.dims);
         return true;
     }
-    bool plain = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    bool plain_element =
-        element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR || element->kind == SPYI_TYPE_MATRIX;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
+                         element->kind == SPYI_TYPE_MATRIX;
     if (!plain || !plain_element) return false;
-    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar) : spyi_memory_cost(element->scalar, type->scalar);
+    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
+                     : spyi_memory_cost(element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
@@ -7851,7 +7948,8 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
     case SPYI_TYPE_SCALAR: return spyi_type_scalar(types, scalar);
     case SPYI_TYPE_VECTOR: return spyi_type_vector(types, scalar, type->columns);
     case SPYI_TYPE_MATRIX: return spyi_type_matrix(types, scalar, type->rows, type->columns);
-    case SPYI_TYPE_ARRAY: return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
+    case SPYI_TYPE_ARRAY:
+        return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
     default: return type;
     }
 }
@@ -7909,7 +8007,8 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
     return (int32_t)b->node_count++;
 }
 
-static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type, bool in, bool out) {
+static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
+                                bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
         uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
@@ -7930,10 +8029,12 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
 }
 
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
-static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v, const char *hint) {
+static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
+                          const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a %s%s", path, type->display, spyi_text_str(&got), hint);
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a %s%s", path, type->display,
+            spyi_text_str(&got), hint);
     spyi_text_free(&got);
     return false;
 }
@@ -7944,11 +8045,12 @@ static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_v
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)
-        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input", path,
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input", path,
                        in ? "inout" : "out", in ? "inout" : "out");
     if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
-        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output",
-                       path);
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output", path);
     return true;
 }
 
@@ -7957,8 +8059,8 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got a %s", leaf->path, leaf->type->display,
-                fit->consumed, spyi_text_str(&got));
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got a %s", leaf->path,
+                leaf->type->display, fit->consumed, spyi_text_str(&got));
         spyi_text_free(&got);
         return false;
     }
@@ -7967,16 +8069,19 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->batch_rank = v->rank - fit->consumed;
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)", leaf->path,
-                       v->map_count, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
+                       leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display,
+                       fit->consumed);
     for (uint32_t i = 0; i < v->map_count; i++) {
         int kernel_dim = v->map[i];
         if (kernel_dim < 0 || kernel_dim >= SPY_MAX_RANK)
-            return spyi_no(a, SPY_ERROR_OUT_OF_RANGE, "'%s': its mapping names dimension %d; expected 0 to %d", leaf->path,
-                           kernel_dim, SPY_MAX_RANK - 1);
+            return spyi_no(a, SPY_ERROR_OUT_OF_RANGE,
+                           "'%s': its mapping names dimension %d; expected 0 to %d", leaf->path, kernel_dim,
+                           SPY_MAX_RANK - 1);
         for (uint32_t j = 0; j < i; j++)
             if (leaf->map[j] == kernel_dim)
-                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': its mapping names dimension %d twice", leaf->path, kernel_dim);
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': its mapping names dimension %d twice",
+                               leaf->path, kernel_dim);
         leaf->map[i] = (uint8_t)kernel_dim;
     }
     return true;
@@ -7986,14 +8091,16 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     if (leaf->out) {
-        if (type != v->type) return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
+        if (type != v->type)
+            return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
         leaf->source = SPYI_SOURCE_READBACK;
         return true;
     }
     leaf->source = SPYI_SOURCE_SCALAR;
     leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
     const spyi_type *scalar = leaf->splat ? spyi_type_scalar(a->types, type->scalar) : type;
-    if (!spyi_fit_host(v->type, scalar, false, &fit) || fit.consumed) return spyi_mismatch(a, path, type, v, "");
+    if (!spyi_fit_host(v->type, scalar, false, &fit) || fit.consumed)
+        return spyi_mismatch(a, path, type, v, "");
     leaf->element = scalar;
     a->cost += fit.cost + (leaf->splat ? 20 : 0);
     return true;
@@ -8004,7 +8111,8 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     bool host = v->kind == SPY_ARG_ARRAY;
-    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit) : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
     if (!fits) {
         bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
         return spyi_mismatch(a, path, type, v,
@@ -8029,18 +8137,18 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 }
 
 // Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name, const char *path, bool in,
-                            bool out, int32_t *node_out);
+static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out);
 
-static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, bool in, bool out,
-                             int32_t node) {
+static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
     if (type->kind != SPYI_TYPE_STRUCT) return spyi_mismatch(a, path, type, v, "");
     if (v->child_count != type->field_count) {
         // Too many are found below by name; here for the count alone.
         if (v->child_count > type->field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display, type->field_count,
-                           v->child_count);
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
+                           type->field_count, v->child_count);
     }
     int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -8053,20 +8161,23 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (field_name && field_name[0])
             for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
         if (f >= type->field_count) {
-            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display, field_name);
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
+                           field_name);
         } else if (children[f] >= 0) {
-            good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path, type->fields[f].name);
+            good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
+                           type->fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
             spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
-            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name, spyi_text_str(&field_path), in, out,
-                                   &children[f]);
+            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
+                                   spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
     for (uint32_t f = 0; good && f < type->field_count; f++)
         if (children[f] < 0)
-            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, type->fields[f].name, type->display);
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
+                           type->fields[f].name, type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
         for (uint32_t f = 0; good && f < type->field_count; f++) {
@@ -8086,17 +8197,21 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name, const char *path, bool in,
-                            bool out, int32_t *node_out) {
+static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     if (type->kind == SPYI_TYPE_OTHER || type->kind == SPYI_TYPE_VOID)
-        return spyi_mismatch(a, path, type, v, type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
+        return spyi_mismatch(a, path, type, v,
+                             type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
     if (v->cast && v->kind != SPY_ARG_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
-        if (!cast) return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path, v->cast);
+        if (!cast)
+            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
+                           v->cast);
         if (cast != type)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path, type->display, cast->display);
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
+                           type->display, cast->display);
     }
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -8110,8 +8225,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
     case SPY_ARG_DATA:
         if (v->size != type->host_size)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path, type->display,
-                           type->host_size, v->size);
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path,
+                           type->display, type->host_size, v->size);
         leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
@@ -8125,7 +8240,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
     if (leaf->consumed == 0) return leaf->element;
     const spyi_type *inner = leaf->element;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    return inner->kind == SPYI_TYPE_STRUCT ? leaf->type : spyi_type_with_scalar(types, leaf->type, inner->scalar);
+    return inner->kind == SPYI_TYPE_STRUCT ? leaf->type
+                                           : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
@@ -8144,11 +8260,13 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
-            for (uint32_t d = 0; d < leaf->batch_rank; d++) leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
+            for (uint32_t d = 0; d < leaf->batch_rank; d++)
+                leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
-            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                           "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u", leaf->path,
-                           b->rank, leaf->batch_rank);
+            return spyi_no(
+                a, SPY_ERROR_SHAPE_MISMATCH,
+                "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
+                leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
 }
@@ -8156,7 +8274,8 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 // >>arguments to parameters
 
 // For each parameter the index of its top-level value, or -1; the result's value in *result.
-static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param, int32_t *result) {
+static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                             int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
@@ -8164,7 +8283,9 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     uint32_t count = 0;
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
         if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
-    if (count > n) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s", count);
+    if (count > n)
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s",
+                       count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -8180,16 +8301,19 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             position++;
         }
         if (of_param[p] >= 0)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice", signature->params[p].name);
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice",
+                           signature->params[p].name);
         of_param[p] = (int32_t)i;
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
         if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing", signature->params[p].name);
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing",
+                           signature->params[p].name);
         if (of_param[p] >= 0) {
             if (given != p)
-                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given, so '%s' before it is needed as well",
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                               "parameter '%s' is given, so '%s' before it is needed as well",
                                signature->params[p].name, signature->params[given].name);
             given++;
         }
@@ -8206,7 +8330,8 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
     while (given < signature->param_count && of_param[given] >= 0) given++;
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
-        if (spyi_add_node(a, "", NULL, false, false) < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        if (spyi_add_node(a, "", NULL, false, false) < 0)
+            return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     b->param_count = given;
     b->has_result = result >= 0;
     for (uint32_t i = 0; i < tops; i++) {
@@ -8217,8 +8342,8 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
-        if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name, !is_result && p->in,
-                             is_result || p->out, &node))
+        if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
+                             !is_result && p->in, is_result || p->out, &node))
             return false;
         free(b->nodes[i].name);
         b->nodes[i] = b->nodes[node];
@@ -8239,7 +8364,8 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
 // `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays.
-static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed, uint32_t form) {
+static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
+                                       uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
     if (consumed == 0) return form == 0 ? v->type : NULL;
@@ -8262,12 +8388,14 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
 }
 
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
-static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param, int32_t result,
-                           const spyi_type *const *views, const uint32_t *consumed, uint32_t given) {
+static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
+                           int32_t result, const spyi_type *const *views, const uint32_t *consumed,
+                           uint32_t given) {
     spyi_signature signature;
     memset(&signature, 0, sizeof signature);
     int chosen = 0;
-    if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen)) return false;
+    if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
+        return false;
     const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
@@ -8276,8 +8404,9 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
-            if (a->bound.leaves[i].value == (uint32_t)of_param[p] && open->params[p].type->kind == SPYI_TYPE_OTHER &&
-                a->values->items[of_param[p]].type && !a->values->items[of_param[p]].cast)
+            if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
+                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
+                !a->values->items[of_param[p]].cast)
                 good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
     free(types);
     if (good) a->bound.signature = signature;
@@ -8287,11 +8416,13 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
 
 #define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
 
-static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param, int32_t result) {
+static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
+                           int32_t result) {
     uint32_t given = 0;
     while (given < open->param_count && of_param[given] >= 0) given++;
     const spyi_type **views = (const spyi_type **)calloc(given + 1, sizeof *views);
-    uint32_t *choice = (uint32_t *)calloc(2 * (given + 1), sizeof *choice); // per open parameter: consumed * 3 + form
+    uint32_t *choice =
+        (uint32_t *)calloc(2 * (given + 1), sizeof *choice); // per open parameter: consumed * 3 + form
     uint32_t *consumed = choice ? choice + given + 1 : NULL;
     bool found = false, sizes = false, possible = views && choice;
     for (uint32_t p = 0; possible && p < given; p++) {
@@ -8299,8 +8430,9 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
         if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
             views[p] = open->params[p].type;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
-                               open->params[p].name, open->params[p].type->display);
+            possible =
+                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
+                        open->params[p].name, open->params[p].type->display);
         }
     }
     int queries = 0;
@@ -8387,7 +8519,8 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound, spyi_text *error) {
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -8404,7 +8537,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.strict = function->module->strict_broadcasting;
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
-            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display, spyi_text_str(&attempt.reason));
+            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
+                          spyi_text_str(&attempt.reason));
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -8440,9 +8574,11 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         status = SPY_OK;
     } else if (best < n) {
         status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties, spyi_text_str(&tied));
+        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
+                      spyi_text_str(&tied));
     } else {
-        spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload", spyi_text_str(&reasons));
+        spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
+                      spyi_text_str(&reasons));
         if (generic_failed) spyi_add_compiler_notes(function, values, error);
     }
     spyi_bound_free(&winner.bound);
@@ -8468,8 +8604,11 @@ SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values,
         spyi_value_text(&values->items[leaf->value], &value);
         for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
         spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
-                      leaf->in && leaf->out ? "inout" : leaf->out ? "out" : "in", leaf->type->display, spyi_text_str(&value),
-                      spyi_text_str(&map), leaf->consumed ? ", trailing ones feed the type" : "");
+                      leaf->in && leaf->out ? "inout"
+                      : leaf->out           ? "out"
+                                            : "in",
+                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
+                      leaf->consumed ? ", trailing ones feed the type" : "");
         spyi_text_free(&value);
         spyi_text_free(&map);
     }
@@ -8495,12 +8634,12 @@ typedef enum spyi_walk_kind {
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;         // collapsed dimensions; 0: one element
-    uint8_t width;        // neighbouring elements a thread: 1, or 4 in wide variants
-    uint8_t unroll;       // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
-    uint8_t bindings;     // structured buffers instead of pointers
-    uint8_t index64;      // offsets beyond 32 bits
-    uint8_t folded;       // more groups than one dimension holds
+    uint8_t rank;     // collapsed dimensions; 0: one element
+    uint8_t width;    // neighbouring elements a thread: 1, or 4 in wide variants
+    uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
+    uint8_t bindings; // structured buffers instead of pointers
+    uint8_t index64;  // offsets beyond 32 bits
+    uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
     uint8_t reserved;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind | SPYI_WALK_GATHER; unused ones 0
@@ -8543,8 +8682,8 @@ typedef struct spyi_emitted {
 
 #define SPYI_KERNEL_ENTRY "spy_kernel"
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound, const spyi_variant_key *key,
-                             spyi_emitted *out, spyi_text *error);
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
+                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
@@ -8563,12 +8702,12 @@ typedef struct spyi_emit_state {
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
-    spyi_text fields;   // of the parameter block's struct
-    spyi_text buffers;  // entry-point parameters
+    spyi_text fields;  // of the parameter block's struct
+    spyi_text buffers; // entry-point parameters
     spyi_text body;
-    char **names;       // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues;     // of each leaf in the kernel; NULL: used where it lies
-    bool *fresh;        // the leaf's variable is declared where it is loaded
+    char **names;   // of each leaf in block and buffers: its path with dots replaced
+    char **lvalues; // of each leaf in the kernel; NULL: used where it lies
+    bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
     size_t block_align; // largest alignment of a field
     uint32_t element;   // which of the thread's elements is being written
@@ -8582,8 +8721,9 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s);          // wide: the last vector may be partly valid
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf);    // loaded as vectors
-SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf); // one value for all of a thread's elements
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s,
+                             uint32_t leaf); // one value for all of a thread's elements
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
 // Text that happens once a thread: hoisted values, vectors in, and vectors out.
@@ -8602,8 +8742,8 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char 
 // >>leaves
 
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD || leaf->source == SPYI_SOURCE_NEW ||
-           leaf->source == SPYI_SOURCE_READBACK;
+    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
+           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
@@ -8632,7 +8772,8 @@ static bool spyi_bare_bool(const spyi_type *type) {
 }
 
 // `expression` of memory type `from` as a value of type `to`.
-static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression, spyi_text *out) {
+static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
+                            spyi_text *out) {
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
     else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
     else if (from == to) spyi_text_add(out, "%s", expression);
@@ -8651,8 +8792,12 @@ static void spyi_spell_store(const spyi_type *from, const char *expression, spyi
 
 // >>how a leaf is walked
 
-SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) { return s->key->walk[leaf] & SPYI_WALK_MASK; }
-SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) { return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0; }
+SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) {
+    return s->key->walk[leaf] & SPYI_WALK_MASK;
+}
+SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
+}
 
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
     uint32_t walk = spyi_walk_of(s, leaf);
@@ -8661,10 +8806,13 @@ SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
 
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
     uint32_t walk = spyi_walk_of(s, i);
-    return !s->bound->leaves[i].out && (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
+    return !s->bound->leaves[i].out &&
+           (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
 }
 
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) { return s->key->width > 1 && s->key->rank == 1; }
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
+    return s->key->width > 1 && s->key->rank == 1;
+}
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++)
@@ -8677,7 +8825,9 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
 }
 
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
-static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) { return spyi_memory_type(s, i)->columns; }
+static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) {
+    return spyi_memory_type(s, i)->columns;
+}
 
 // >>the block
 
@@ -8701,10 +8851,10 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
 }
 
 // A field of the block: its text, its place, and the step that fills it.
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
-                           const char *format, ...) SPYI_PRINTF(7, 8);
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
-                           const char *format, ...) {
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+                           size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+                           size_t align, const char *format, ...) {
     char line[512];
     va_list list;
     va_start(list, format);
@@ -8752,8 +8902,8 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
     } else {
-        spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s", leaf->out ? "RW" : "",
-                      spyi_text_str(&type), s->names[i]);
+        spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s",
+                      leaf->out ? "RW" : "", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
     }
     spyi_text_free(&type);
@@ -8783,17 +8933,20 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align, "%s %s",
-                           spyi_spell(type), name);
+            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align,
+                           "%s %s", spyi_spell(type), name);
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
-        if (key->bindings && !spyi_is_wide(s, i)) spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
+        if (key->bindings && !spyi_is_wide(s, i))
+            spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
         for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
             if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
-                spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index, name, d);
+                spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index,
+                               name, d);
         for (uint32_t d = 0; d < leaf->consumed && spyi_gathers(s, i); d++)
-            spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name, d);
+            spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name,
+                           d);
     }
     if (s->out->block_size) // as large as the compiler makes it, and whole words
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
@@ -8802,7 +8955,8 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 // >>places
 
 // Where leaf `i`'s current element lies: "spy.x[...]". Wide leaves: vector number `vector` of the thread's.
-static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store, spyi_text *out) {
+static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
+                       spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
@@ -8823,7 +8977,8 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     } else if (walk == SPYI_WALK_LINEAR) {
         // Of several elements all are loaded, so that the loads are under way together; the last one stands in for
         // those behind the end.
-        spyi_text_add(out, s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s", plus, s->suffix);
+        spyi_text_add(out, s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s", plus,
+                      s->suffix);
         plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
         spyi_text_add(out, "%s%s_at", plus, name);
@@ -8861,6 +9016,7 @@ static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
         spyi_component(s, i, c, &value);
     }
     if (n > 1) spyi_text_add(&value, ")");
+    if (n == 1) memory = spyi_type_scalar(s->types, memory->scalar); // vectors of enums hold their integers
     spyi_spell_load(memory, s->bound->leaves[i].type, spyi_text_str(&value), out);
     spyi_text_free(&value);
 }
@@ -8883,7 +9039,8 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
 }
 
 // Loads or stores one value of leaf `i` between memory and the variable `value`; gathered ones piece by piece.
-static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store, const char *indent) {
+static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
+                            const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text place = { NULL, 0, 0 }, part = { NULL, 0, 0 }, inner = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     const spyi_type *memory = spyi_memory_type(s, i);
@@ -8894,8 +9051,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         int64_t pieces = 1;
         for (uint32_t d = 0; d < leaf->consumed; d++) pieces *= leaf->consumed_dims[d];
         for (uint32_t d = 0; d < leaf->consumed; d++) {
-            spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ", pieces <= 16 ? "[ForceUnroll] " : "", d, d,
-                          (long long)leaf->consumed_dims[d], d);
+            spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ",
+                          pieces <= 16 ? "[ForceUnroll] " : "", d, d, (long long)leaf->consumed_dims[d], d);
             spyi_text_add(&part, "[spy_%u]", d);
             spyi_text_add(&inner, "%sspy_%u * spy.%s__inner%u", d ? " + " : "", d, s->names[i], d);
             type = type->element ? type->element : type;
@@ -8930,7 +9087,8 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
         if (!leaf->in && spyi_has_tail(s)) // the last thread keeps what lies behind the end
-            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data, place.data);
+            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data,
+                          place.data);
         spyi_text_free(&name);
         spyi_text_free(&place);
     }
@@ -8957,7 +9115,8 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
 
 SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i)) continue;
+        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i))
+            continue;
         uint32_t n = spyi_components(s, i);
         for (uint32_t v = 0; v < n; v++) {
             spyi_text place = { NULL, 0, 0 };
@@ -8974,7 +9133,8 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
+        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "",
+                      s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
@@ -8989,7 +9149,8 @@ SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *ind
         return;
     }
     const char *type = s->fresh[i] ? spyi_spell(s->bound->leaves[i].type) : "";
-    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i], spyi_text_str(&value));
+    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i],
+                  spyi_text_str(&value));
     spyi_text_free(&value);
 }
 
@@ -9026,11 +9187,12 @@ static void spyi_emit_index(spyi_emit_state *s) {
     if (key->rank == 0) return;
     const char *thread = key->folded ? "spy_thread.y * spy._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
-        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread, key->width);
+        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
+                      key->width);
     } else if (key->unroll > 1) {
         uint32_t group = s->out->group_size;
-        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n", thread, group,
-                      group * key->unroll, group);
+        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
+                      thread, group, group * key->unroll, group);
         spyi_text_add(body, "    if (spy_i_0 >= spy._count) return;\n    uint spy_last = spy._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
@@ -9044,10 +9206,11 @@ static void spyi_emit_index(spyi_emit_state *s) {
     // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
     if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(body,
-                      "    spy_high = (uint((uint64_t(spy_rest) * spy._magic%u) >> 32) + spy_rest) >> spy._shift%u;\n"
-                      "    %s spy_c%u = %s(spy_rest - spy_high * spy._size%u);\n    spy_rest = spy_high;\n",
-                      d, d, index, d, index, d);
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spy._magic%u) >> 32) + spy_rest) >> spy._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spy._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, index, d);
     }
     spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -9060,7 +9223,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
             if (innermost && walk == SPYI_WALK_STILL) continue;
             spyi_text_add(body, first ? "" : " + ");
             first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED) spyi_text_add(body, "spy_c%u * spy.%s__stride%u", d, s->names[i], d);
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u * spy.%s__stride%u", d, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -9069,9 +9233,11 @@ static void spyi_emit_index(spyi_emit_state *s) {
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
-static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top, const char *indent) {
+static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
+                                const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
-    if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf)) s->fresh[node->leaf] = true;
+    if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
+        s->fresh[node->leaf] = true;
     else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
@@ -9105,7 +9271,8 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
 }
 
 // The call for the current element, and its stores.
-static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments, const char *indent) {
+static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
+                           const char *indent) {
     const spyi_bound *b = s->bound;
     for (uint32_t p = 0; p < b->param_count; p++) { // outputs go back from this element's variables
         if (!b->nodes[p].out) continue;
@@ -9146,7 +9313,8 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         bool guarded = tail && s->element > 0;
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
-        else if (!wide && s->element > 0) spyi_text_add(&s->body, "    if (spy_i%s >= spy._count) return;\n", s->suffix);
+        else if (!wide && s->element > 0)
+            spyi_text_add(&s->body, "    if (spy_i%s >= spy._count) return;\n", s->suffix);
         spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
         if (guarded) spyi_text_add(&s->body, "    }\n");
         spyi_text_free(&arguments[s->element]);
@@ -9158,8 +9326,8 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
 
 // >>the whole
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound, const spyi_variant_key *key,
-                             spyi_emitted *out, spyi_text *error) {
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
+                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
     const spyi_limits *limits = &device->base->limits;
     spyi_emit_state s;
@@ -9173,24 +9341,36 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = key->rank == 0 ? 1 : limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    out->group_size = key->rank == 0                      ? 1
+                      : limits->info.max_group_size < 256 ? limits->info.max_group_size
+                                                          : 256;
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) {
         spyi_declare_block(&s);
         spyi_emit_body(&s, function->name);
         out->block_by_address = out->block_size > limits->max_block_bytes;
-        const char *shape = key->rank == 0 ? "one element" : key->width > 1 ? "wide" : spyi_needs_coordinates(&s) ? "strided" : "flat";
-        spyi_text_add(&out->text, "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
-                      bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width * key->unroll,
-                      key->width * key->unroll == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
-                      key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-        if (out->block_size) spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
+        const char *shape = key->rank == 0               ? "one element"
+                            : key->width > 1             ? "wide"
+                            : spyi_needs_coordinates(&s) ? "strided"
+                                                         : "flat";
+        spyi_text_add(
+            &out->text,
+            "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+            bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width * key->unroll,
+            key->width * key->unroll == 1 ? "" : "s", out->group_size,
+            key->bindings ? "structured buffers" : "pointers", key->index64 ? ", 64-bit offsets" : "",
+            spyi_unit_name(function->module->unit));
+        if (out->block_size)
+            spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
         // A global block is read field by field; an entry-point parameter would first be copied whole.
         if (out->block_size && !out->block_by_address)
             spyi_text_add(&out->text, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
-        spyi_text_add(&out->text, "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : SV_DispatchThreadID",
-                      out->group_size, SPYI_KERNEL_ENTRY);
-        if (out->block_size && out->block_by_address) spyi_text_add(&out->text, ",\n                uniform SpyBlock* spy");
+        spyi_text_add(
+            &out->text,
+            "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : SV_DispatchThreadID",
+            out->group_size, SPYI_KERNEL_ENTRY);
+        if (out->block_size && out->block_by_address)
+            spyi_text_add(&out->text, ",\n                uniform SpyBlock* spy");
         spyi_text_add(&out->text, "%s)\n{\n", spyi_text_str(&s.buffers));
         spyi_text_add(&out->text, "%s}\n", spyi_text_str(&s.body));
     }
@@ -9223,7 +9403,7 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
 // >>variants: one compiled kernel
 typedef struct spyi_variant {
     spyi_variant_key key;
-    spyi_emitted emitted;   // its text is dropped once compiled
+    spyi_emitted emitted; // its text is dropped once compiled
     spyi_kernel *kernel;
 } spyi_variant;
 
@@ -9233,36 +9413,36 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    bool redirect;          // nothing but the news that trailing sizes belong to the key
-    bool cached;            // in the table
-    int32_t references;     // the table, prepared calls
+    bool redirect;      // nothing but the news that trailing sizes belong to the key
+    bool cached;        // in the table
+    int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;
     spyi_variant **variants;
     uint32_t variant_count;
-    uint64_t last_submit;   // batch of the last dispatch: kernels live until it has finished
-    spyi_plan *chain;       // same hash
+    uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
+    spyi_plan *chain;         // same hash
     spyi_plan *newer, *older; // by use
-    spyi_plan *retired;     // next of those that wait for the GPU
+    spyi_plan *retired;       // next of those that wait for the GPU
 };
 
 // >>launch: one call's shapes and memory, worked out before anything is recorded
 typedef struct spyi_launch_leaf {
-    spyi_storage *storage;      // NULL until temporaries are made
-    uint64_t offset;            // byte of element 0 in the storage
-    uint64_t begin, end;        // bytes of its elements
-    uint64_t reach;             // end of what is touched: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK];  // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];    // per consumed dimension, in elements
-    uint32_t memory_size;       // bytes of one memory element
-    uint64_t binding_offset;    // in the chunk, when bindings are used
-    uint32_t binding_base;      // memory elements from there
+    spyi_storage *storage; // NULL until temporaries are made
+    uint64_t offset;       // byte of element 0 in the storage
+    uint64_t begin, end;   // bytes of its elements
+    uint64_t reach; // end of what is touched: the last vector of wide variants reaches beyond the elements
+    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
+    uint32_t memory_size;          // bytes of one memory element
+    uint64_t binding_offset;       // in the chunk, when bindings are used
+    uint32_t binding_base;         // memory elements from there
 } spyi_launch_leaf;
 
 typedef struct spyi_launch {
-    spy_shape shape;            // of the call
-    int64_t count;              // elements
-    uint32_t rank;              // collapsed
+    spy_shape shape; // of the call
+    int64_t count;   // elements
+    uint32_t rank;   // collapsed
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
     spyi_launch_leaf leaves[SPYI_MOST_MEMORY_LEAVES];
@@ -9279,36 +9459,42 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values values;         // of the running call
+    spyi_values values; // of the running call
     spyi_launch launch;
-    uint8_t *block;             // parameter block of the running call
+    uint8_t *block; // parameter block of the running call
     uint32_t block_capacity;
-    bool extended;              // the last look-up added sizes to the key
+    bool extended; // the last look-up added sizes to the key
 };
 
 // cache.c
-SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values); // NULL: not there
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
+                                   spyi_values *values); // NULL: not there
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan, spyi_text *error);
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant, spyi_text *error);
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
+                                    spyi_text *error);
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant,
+                                       spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // The plan of a call, from the cache or built and inserted.
-SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan, spyi_text *error);
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
+                                 spyi_text *error);
 
 // launch.c: shapes, broadcasting, collapse, choice of variant. Records nothing and allocates nothing.
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error);
+SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
+                                     spyi_text *error);
 
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
 
 // run.c
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns, spyi_text *error);
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
+                            spyi_text *error);
 
 // prepare.c
 SPYI_FN void spyi_prepared_free(spy_prepared *prepared);
@@ -9491,7 +9677,8 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
 
 // >>plans
 
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out, spyi_text *error) {
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
+                                    spyi_text *error) {
     spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
     if (plan) plan->key = (uint8_t *)malloc(values->key_size);
     if (!plan || !plan->key) {
@@ -9520,7 +9707,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan, spyi_text *error) {
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
+                                 spyi_text *error) {
     spy_device *device = function->object.device;
     *plan = spyi_cache_find(device, function, values);
     if (SPYI_LIKELY(*plan != NULL)) {
@@ -9588,11 +9776,13 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
         spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
         good = good && spyi_file_write(path.data, code->data, code->size);
     }
-    if (!good) spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+    if (!good)
+        spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
     spyi_text_free(&path);
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out, spyi_text *error) {
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
+                                       spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
@@ -9611,7 +9801,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_name(plan, source, &name);
         spyi_text_add(&step, "compile %s", name.data);
         spyi_step(&device->ctx, step.data, false);
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code, error);
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
+                                   error);
         spyi_step(&device->ctx, step.data, true);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
@@ -9672,13 +9863,13 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 //
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 
-#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four of them lie in registers
+#define SPYI_WIDTH 4       // elements a thread of wide variants: one 16-byte access for 4-byte scalars
+#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
-#define SPYI_WIDTH 4 // elements a thread of wide variants: one 16-byte access for 4-byte scalars
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
-static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call, spy_shape *dims,
-                               spy_shape *strides) {
+static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                               spy_shape *dims, spy_shape *strides) {
     if (leaf->source == SPYI_SOURCE_TENSOR) {
         *dims = v->tensor->shape;
         *strides = v->tensor->strides;
@@ -9693,18 +9884,21 @@ static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const
     *strides = spyi_row_major(dims);
 }
 
-static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim, spyi_text *error) {
+static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim,
+                                  spyi_text *error) {
     spy_shape shape;
     shape.rank = v->rank;
     memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
-    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ", leaf->path,
-                  leaf->type->display, leaf->batch_rank + dim, (long long)leaf->consumed_dims[dim]);
+    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ",
+                  leaf->path, leaf->type->display, leaf->batch_rank + dim,
+                  (long long)leaf->consumed_dims[dim]);
     spyi_shape_text(&shape, error);
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
 // The call shape from all leaves; the first two that disagree are named.
-static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call, spyi_text *error) {
+static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
+                                  spyi_text *error) {
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
@@ -9712,7 +9906,8 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
         for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d]) return spyi_size_error(leaf, v, d, error);
+            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
+                return spyi_size_error(leaf, v, d, error);
         if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
@@ -9771,8 +9966,8 @@ static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, 
 }
 
 // Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
-static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides, uint64_t offset,
-                              spyi_launch_leaf *out, uint8_t *walk) {
+static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
+                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
     bool packed = true;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
@@ -9793,10 +9988,12 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
-    if (leaf->source == SPYI_SOURCE_READBACK) out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
+    if (leaf->source == SPYI_SOURCE_READBACK)
+        out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
     memset(out->strides, 0, sizeof out->strides);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
-        if (dims->dims[d] != 1) out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
+        if (dims->dims[d] != 1)
+            out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
 }
 
 // Drops dimensions of size 1 and merges neighbours that every leaf walks as one.
@@ -9813,7 +10010,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
         for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
-            if (spyi_leaf_in_memory(&b->leaves[i])) launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
+            if (spyi_leaf_in_memory(&b->leaves[i]))
+                launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
     }
     launch->rank = rank;
 }
@@ -9831,18 +10029,21 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 
 // Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
 static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
-    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH, group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
+             group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
     // The last thread's vectors may reach beyond the last element, but not beyond the storage.
-    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <= leaf->storage->size;
+    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
+                                 leaf->storage->size;
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH : 65536; // below, a GPU needs the threads more than the width
+    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH
+                                            : 65536; // below, a GPU needs the threads more than the width
     if (launch->rank == 0 || launch->count < from) return;
     if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
@@ -9866,11 +10067,15 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = SPYI_WIDTH;
-    for (uint32_t i = 0; i < b->leaf_count; i++) { // strides of vectors count vectors; the tail is part of the range
+    for (uint32_t i = 0; i < b->leaf_count;
+         i++) { // strides of vectors count vectors; the tail is part of the range
         spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER)) continue;
+        if (!spyi_leaf_in_memory(&b->leaves[i]) ||
+            (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER))
+            continue;
         for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        at->reach =
+            at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
     }
 }
 
@@ -9878,7 +10083,9 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
 // when elements are large (kernel.c has the figures).
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
-    if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM || limits->prefers_bindings) return;
+    if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
+        limits->prefers_bindings)
+        return;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!spyi_leaf_in_memory(&b->leaves[i]) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
         if (launch->key.walk[i] != SPYI_WALK_LINEAR) return;
@@ -9893,7 +10100,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
-    while (!vector && at % alignment && at >= element && base < alignment) { // vectors begin where the binding does
+    while (!vector && at % alignment && at >= element &&
+           base < alignment) { // vectors begin where the binding does
         at -= element;
         base++;
     }
@@ -9944,7 +10152,8 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
+                                     spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
@@ -10041,7 +10250,8 @@ static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
 }
 
 static spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display, v->type->display);
+    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display,
+                  v->type->display);
     const spy_arg *arg = v->arg;
     if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
     else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
@@ -10096,8 +10306,8 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
     }
     spy_status status = SPY_OK;
     if (!device->readback)
-        device->readback =
-            spyi_pool_take(device, SPYI_MEMORY_READBACK, size < 4096 ? 4096 : size, "slangpy readback", error, &status);
+        device->readback = spyi_pool_take(device, SPYI_MEMORY_READBACK, size < 4096 ? 4096 : size,
+                                          "slangpy readback", error, &status);
     if (!device->readback) return status;
     char *memory = (char *)device->readback->chunk.mapped + device->readback->offset;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -10108,7 +10318,8 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         at->offset = at->begin = s->readback_offset[i];
         at->end = at->reach = at->begin + at->memory_size;
         if (leaf->in)
-            spyi_type_to_device(leaf->type, memory + at->offset, s->values->items[leaf->value].arg->value.data, 1);
+            spyi_type_to_device(leaf->type, memory + at->offset,
+                                s->values->items[leaf->value].arg->value.data, 1);
     }
     return SPY_OK;
 }
@@ -10161,7 +10372,9 @@ static bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t 
     }
     uint8_t host[8];
     // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : arg->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
+                     : arg->kind == SPY_ARG_INT ? SPY_INT64
+                                                : SPY_UINT64;
     if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
     spyi_type_to_device(leaf->element, out, host, 1);
     return true;
@@ -10177,14 +10390,15 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
         return true;
     }
     void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
-    bool good = host && spyi_convert_scalars(host, scalar->scalar, v->arg->value.data, v->type->scalar, count);
+    bool good =
+        host && spyi_convert_scalars(host, scalar->scalar, v->arg->value.data, v->type->scalar, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);
     return good;
 }
 
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row, uint8_t *block,
-                                  spyi_text *error) {
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row,
+                                  uint8_t *block, spyi_text *error) {
     const spyi_launch *launch = s->launch;
     bool index64 = variant->key.index64;
     memset(block, 0, variant->emitted.block_size);
@@ -10255,13 +10469,17 @@ static spy_status spyi_check_overlap(const spyi_run_state *s, spyi_text *error) 
         const spyi_launch_leaf *out = &launch->leaves[i];
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spyi_launch_leaf *other = &launch->leaves[j];
-            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other)) continue;
-            bool same = !b->leaves[j].out && out->offset == other->offset && out->memory_size == other->memory_size &&
+            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other))
+                continue;
+            bool same = !b->leaves[j].out && out->offset == other->offset &&
+                        out->memory_size == other->memory_size &&
                         memcmp(out->strides, other->strides, launch->rank * sizeof *out->strides) == 0;
             if (same) continue;
-            spyi_text_add(error, "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
-                                 "what others have written; use another tensor",
-                          b->leaves[i].path, b->leaves[j].path);
+            spyi_text_add(
+                error,
+                "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
+                "what others have written; use another tensor",
+                b->leaves[i].path, b->leaves[j].path);
             return SPY_ERROR_INVALID_ARGUMENT;
         }
     }
@@ -10291,7 +10509,8 @@ static bool spyi_take_hazards(spyi_run_state *s) {
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                       spyi_text *error) {
     spy_device *device = s->device;
     spyi_cache *cache = device->cache;
     const spyi_emitted *e = &variant->emitted;
@@ -10348,7 +10567,8 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns, spyi_text *error) {
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
+                            spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_run_state s;
     s.device = device;
@@ -10380,7 +10600,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
         device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
-    if (status == SPY_OK && variant && timed) status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
+    if (status == SPY_OK && variant && timed)
+        status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
@@ -10394,13 +10615,16 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
 // spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
 
 // How a failed call ends: the function, what was wrong, and the call as it was understood.
-static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name, spyi_text *error) {
-    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name, spyi_text_str(error));
+static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                   spyi_text *error) {
+    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
+              spyi_text_str(error));
     spyi_text_free(error);
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
+                            uint64_t *gpu_time_ns) {
     if (!spyi_enter(function, SPYI_KIND_FUNCTION, public_name)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
@@ -10433,7 +10657,8 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
 
 // >>explaining
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch, spyi_text *out) {
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch,
+                         spyi_text *out) {
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -10491,13 +10716,13 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
 struct spy_prepared {
     spyi_object object;
     spy_function *function;
-    spyi_plan *plan;          // one reference; NULL while compiling or after a failure
-    bool running;             // a thread has not been joined yet
+    spyi_plan *plan; // one reference; NULL while compiling or after a failure
+    bool running;    // a thread has not been joined yet
     spyi_thread thread;
-    spyi_atomic finished;     // set by the thread at its end
-    spyi_values values;       // copies for the thread
-    spyi_plan *made;          // by the thread
-    spy_status status;        // of the compilation
+    spyi_atomic finished; // set by the thread at its end
+    spyi_values values;   // copies for the thread
+    spyi_plan *made;      // by the thread
+    spy_status status;    // of the compilation
     spyi_text error;
     spy_prepared *previous, *next;
 };
@@ -10550,7 +10775,8 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>the work
 
 // Makes the variant that a call with these values needs, unless the plan has it.
-static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
+                                       spyi_text *error) {
     spyi_variant *variant = NULL;
     spy_status status = spyi_launch_shape(plan, values, launch, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
@@ -10561,7 +10787,8 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
-    p->status = launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
+    p->status =
+        launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
     if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
     free(launch);
     spyi_atomic_store(&p->finished, 1);
@@ -10582,7 +10809,8 @@ static void spyi_prepare_join(spy_prepared *p) {
         spyi_values *values = &p->values;
         spyi_plan *known = spyi_cache_find(device, p->function, values);
         if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
-            for (uint32_t i = 0; i < p->made->variant_count; i++) { // another call was faster: it gets our kernel
+            for (uint32_t i = 0; i < p->made->variant_count;
+                 i++) { // another call was faster: it gets our kernel
                 if (spyi_variant_find(known, &p->made->variants[i]->key)) continue;
                 spyi_text ignored = { NULL, 0, 0 };
                 if (spyi_plan_add_variant(known, p->made->variants[i], &ignored) == SPY_OK)
@@ -10593,7 +10821,8 @@ static void spyi_prepare_join(spy_prepared *p) {
             p->plan = known;
         } else {
             p->plan = p->made;
-            if (!p->made->bound.needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
+            if (!p->made->bound
+                     .needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
                 spyi_cache_insert(device, p->made);
                 device->stats.plans_built++;
                 p->plan->references++;
@@ -10633,7 +10862,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, values, &error) == SPY_OK && spyi_copy_values(values, &p->values);
+            bool copied = spyi_describe(function, args, values, &error) == SPY_OK &&
+                          spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
             } else { // no thread to be had: do it here
@@ -10655,7 +10885,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
             p = NULL;
         }
     }
-    if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
     spyi_text_free(&error);
     spyi_leave(device);
     return p;
@@ -10665,7 +10896,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
     spyi_prepare_join(p);
     if (p->status != SPY_OK)
-        spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name, spyi_text_str(&p->error));
+        spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
+                  spyi_text_str(&p->error));
     return p->status;
 }
 
@@ -10674,7 +10906,8 @@ spy_status spy_prepared_ready(spy_prepared *prepared) {
     if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_device *device = prepared->object.device;
     spy_status status = SPY_ERROR_NOT_READY;
-    if (!prepared->running || spyi_atomic_load(&prepared->finished)) status = spyi_prepared_state(prepared, name);
+    if (!prepared->running || spyi_atomic_load(&prepared->finished))
+        status = spyi_prepared_state(prepared, name);
     spyi_leave(device);
     return status;
 }
@@ -10689,11 +10922,13 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
         status = spyi_describe(prepared->function, args, values, &error);
-        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes && !spyi_key_add_sizes(values))
+        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes &&
+            !spyi_key_add_sizes(values))
             status = SPY_ERROR_OUT_OF_MEMORY;
         if (status == SPY_OK &&
             (plan->key_size != values->key_size || memcmp(plan->key, values->key, values->key_size) != 0)) {
-            spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call was prepared for:\n");
+            spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call "
+                                  "was prepared for:\n");
             spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
             for (uint32_t i = 0; i < values->count; i++) {
                 spyi_text_add(&error, "  argument %u: ", i + 1);
@@ -10704,7 +10939,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
         }
         if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
         if (status != SPY_OK)
-            spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
+            spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
+                      spyi_text_str(&error));
     }
     spyi_text_free(&error);
     spyi_leave(device);

@@ -8,7 +8,8 @@
 
 #include "base/base.h"
 
-typedef struct spyi_gpu spyi_gpu;       // a backend's device; each backend defines its own struct, spyi_gpu_base first
+typedef struct spyi_gpu
+    spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
 
 // What kernels are compiled to.
@@ -16,56 +17,57 @@ typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
 
 // Where memory lies.
 typedef enum spyi_memory {
-    SPYI_MEMORY_DEVICE,   // fast for kernels; mapped may be NULL
-    SPYI_MEMORY_READBACK  // host memory, cached, always mapped; kernels may write it, the host reads it after a wait
+    SPYI_MEMORY_DEVICE, // fast for kernels; mapped may be NULL
+    SPYI_MEMORY_READBACK // host memory, cached, always mapped; kernels may write it, the host reads it after a wait
 } spyi_memory;
 
 // A piece of memory from the driver. The pool of data/ cuts it into blocks.
 typedef struct spyi_chunk {
-    uint64_t handle;   // VkBuffer, CUdeviceptr
-    uint64_t address;  // GPU address of byte 0; 0 if the device has no pointers
-    void *mapped;      // host address of byte 0, coherent; or NULL
+    uint64_t handle;  // VkBuffer, CUdeviceptr
+    uint64_t address; // GPU address of byte 0; 0 if the device has no pointers
+    void *mapped;     // host address of byte 0, coherent; or NULL
     size_t size;
-    void *memory;      // the backend's own (VkDeviceMemory); NULL for imported ones
+    void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
 // A structured-buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range;    // bytes, > 0, at most limits.max_binding_bytes
+    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
 } spyi_binding;
 
 typedef struct spyi_kernel_desc {
-    const char *label;          // debug name
-    const void *code;           // SPIR-V words
-    size_t code_size;           // bytes
-    const char *entry;          // entry point's name in the code
-    uint32_t group_size;        // threads of a group (x); already fixed in the code
-    uint32_t block_size;        // bytes of the parameter block; 0: none
-    bool block_by_address;      // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count;     // structured buffers at set 0, binding 0 ... n-1
+    const char *label;   // debug name
+    const void *code;    // SPIR-V words
+    size_t code_size;    // bytes
+    const char *entry;   // entry point's name in the code
+    uint32_t group_size; // threads of a group (x); already fixed in the code
+    uint32_t block_size; // bytes of the parameter block; 0: none
+    bool
+        block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
+    uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
     spyi_kernel *kernel;
-    const void *block;              // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings;   // binding_count of the kernel
-    uint32_t groups[3];             // each > 0 and within limits
-    bool barrier;                   // this work must see all earlier work finished
+    const void *block;            // block_size bytes of the kernel; copied during the call
+    const spyi_binding *bindings; // binding_count of the kernel
+    uint32_t groups[3];           // each > 0 and within limits
+    bool barrier;                 // this work must see all earlier work finished
 } spyi_dispatch;
 
 typedef struct spyi_limits {
-    spy_device_info info;           // what the user sees
+    spy_device_info info; // what the user sees
     spyi_target target;
-    uint32_t max_block_bytes;       // inline parameters of a dispatch
-    uint32_t max_bindings;          // structured buffers of a kernel; 0: pointers only
-    uint32_t binding_alignment;     // bytes
+    uint32_t max_block_bytes;   // inline parameters of a dispatch
+    uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
+    uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
-    uint32_t fill_alignment;        // offset and size of fill (4 on Vulkan)
-    bool prefers_bindings;          // structured buffers are faster than pointers whatever the size (lavapipe)
-    uint64_t bindings_from_bytes;   // else: arrays from this size on use structured buffers
-    bool unified_memory;            // device memory is mapped and cached: no staging
+    uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
+    bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
+    uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
+    bool unified_memory;          // device memory is mapped and cached: no staging
 } spyi_limits;
 
 // Counted by the backend for spy_device_stats.
@@ -88,45 +90,49 @@ struct spyi_backend {
     void (*destroy)(spyi_gpu *gpu); // waits; all chunks and kernels have been freed
 
     // Memory. Chunks are at least 256-byte aligned. free_chunk: the caller knows that no work uses it any more.
-    spy_status (*allocate_chunk)(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label, spyi_chunk *chunk,
-                                 spyi_text *error);
+    spy_status (*allocate_chunk)(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                 spyi_chunk *chunk, spyi_text *error);
     void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
 
     // Kernels. destroy_kernel: as free_chunk.
-    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
+    spy_status (*create_kernel)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
     // Work, executed in the order of these calls as far as `barrier` asks for it. Each is part of the open batch, whose
     // number is open_submit(); work with number n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
-    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from, uint64_t from_offset,
-                       uint64_t size, bool barrier, spyi_text *error);
-    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern, bool barrier,
-                       spyi_text *error);
+    spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
+                       uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
+    spy_status (*fill)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size, uint32_t pattern,
+                       bool barrier, spyi_text *error);
     // Host to device in order of work; `data` may change after the return.
-    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data, uint64_t size, bool barrier,
-                         spyi_text *error);
+    spy_status (*upload)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                         uint64_t size, bool barrier, spyi_text *error);
     // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
-    spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size, uint64_t after,
-                           spyi_text *error);
+    spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
+                           uint64_t after, spyi_text *error);
     // GPU timestamps: begin before the work, end after it; elapsed waits and gives nanoseconds.
     spy_status (*time_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*open_submit)(spyi_gpu *gpu);                       // number of the batch that is being recorded, from 1
-    uint64_t (*finished_submit)(spyi_gpu *gpu);                   // cheap; never waits
-    spy_status (*submit)(spyi_gpu *gpu, spyi_text *error);        // hand the open batch to the GPU, if it has work
-    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error); // submits first if need be
+    uint64_t (*open_submit)(spyi_gpu *gpu);     // number of the batch that is being recorded, from 1
+    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
+    spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
+    spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
+                       spyi_text *error); // submits first if need be
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
-SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function); // NULL + error: not that backend
+SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name,
+                                  const char *function); // NULL + error: not that backend
 // A tensor over memory that is not ours. Two imports of one handle share hazards. `chunk->memory` is NULL.
-SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk, uint64_t offset,
-                                       uint64_t size, const spy_tensor_desc *desc);
+SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc);
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
-SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk, uint64_t *offset_bytes);
+SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
+                                  uint64_t *offset_bytes);
 // All public functions call this first: takes the device's busy flag; false: error reported (NULL, released, BUSY).
 SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);

@@ -45,46 +45,51 @@
 typedef struct spyi_atomic {
     volatile int32_t value;
 } spyi_atomic;
-SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta); // returns the new value
-SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);               // acquire
-SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);  // release
+SPYI_FN int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta);                    // returns the new value
+SPYI_FN int32_t spyi_atomic_load(spyi_atomic *a);                                  // acquire
+SPYI_FN void spyi_atomic_store(spyi_atomic *a, int32_t value);                     // release
 SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value); // compare and swap
 
 // >>threads
-typedef struct spyi_mutex { void *handle[8]; } spyi_mutex;      // room for a pthread_mutex_t or SRWLOCK
-typedef struct spyi_thread { void *handle[2]; } spyi_thread;
+typedef struct spyi_mutex {
+    void *handle[8];
+} spyi_mutex; // room for a pthread_mutex_t or SRWLOCK
+typedef struct spyi_thread {
+    void *handle[2];
+} spyi_thread;
 SPYI_FN void spyi_mutex_init(spyi_mutex *m);
 SPYI_FN void spyi_mutex_destroy(spyi_mutex *m);
 SPYI_FN void spyi_mutex_lock(spyi_mutex *m);
 SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
-SPYI_FN void spyi_global_lock(void);   // the one lock for process-wide state (libslang, stb_ds's seed)
+SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang, stb_ds's seed)
 SPYI_FN void spyi_global_unlock(void);
-SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg); // false: no thread could be made
+SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
+                               void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN uint64_t spyi_time_ns(void);   // monotonic
-SPYI_FN void *spyi_library_open(const char *path);              // dlopen / LoadLibrary, local symbols
+SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
+SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
-SPYI_FN const char *spyi_library_error(void);                   // why the last open failed
+SPYI_FN const char *spyi_library_error(void); // why the last open failed
 
 // >>text: a growable string on the process allocator, for cold paths. Zero is empty.
 typedef struct spyi_text {
-    char *data;      // NUL-terminated, or NULL when empty; read through spyi_text_str
-    size_t size;     // without the NUL
+    char *data;  // NUL-terminated, or NULL when empty; read through spyi_text_str
+    size_t size; // without the NUL
     size_t capacity;
 } spyi_text;
 SPYI_FN void spyi_text_add(spyi_text *t, const char *format, ...) SPYI_PRINTF(2, 3);
 SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
-SPYI_FN const char *spyi_text_str(const spyi_text *t);          // never NULL
-SPYI_FN void spyi_text_clear(spyi_text *t);                     // empty, keeps its memory
+SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
+SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
-SPYI_FN char *spyi_strdup(const char *s);                       // process allocator; NULL stays NULL
+SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out);  // false: cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_exists(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
@@ -102,7 +107,7 @@ typedef enum spyi_kind {
 
 // The first words of each public object.
 typedef struct spyi_object {
-    uint32_t kind;            // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
+    uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
     spyi_atomic references;
     spy_device *device;
 } spyi_object;
@@ -112,13 +117,13 @@ typedef struct spyi_context {
     spyi_object object;
     spy_log log;
     spy_progress progress;
-    spy_allocator allocator;  // always filled
-    const char *label;        // never NULL
-    spyi_mutex error_lock;    // guards the errors: compile threads may fail too
-    spy_status error_code;    // first error since the last take
-    spyi_text error;          // its text
-    spyi_text taken;          // what the last take handed out
-    spyi_atomic busy;         // 1 while a thread is inside
+    spy_allocator allocator; // always filled
+    const char *label;       // never NULL
+    spyi_mutex error_lock;   // guards the errors: compile threads may fail too
+    spy_status error_code;   // first error since the last take
+    spyi_text error;         // its text
+    spyi_text taken;         // what the last take handed out
+    spyi_atomic busy;        // 1 while a thread is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -135,7 +140,7 @@ SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 
-SPYI_FN size_t spyi_align(size_t value, size_t alignment);      // up; any alignment > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);               // host bytes
+SPYI_FN size_t spyi_align(size_t value, size_t alignment); // up; any alignment > 0
+SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // host bytes
 
 #endif // SPYI_BASE_H

@@ -7,7 +7,8 @@
 #include "base/stbds_names.h"
 
 #ifdef INCLUDE_STB_DS_H
-#error "stb_ds.h was included before the implementation of slangpy.h: include slangpy.h first, or give it a file of its own"
+#error                                                                                                       \
+    "stb_ds.h was included before the implementation of slangpy.h: include slangpy.h first, or give it a file of its own"
 #endif
 
 #define STBDS_NO_SHORT_NAMES
@@ -30,7 +31,8 @@
 #if !__has_include(<stb_ds.h>) && __has_include(<stb/stb_ds.h>)
 #define SPYI_STB_FOLDER 1
 #elif !__has_include(<stb_ds.h>)
-#error "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
+#error                                                                                                       \
+    "slangpy.h needs stb_ds.h on the include path (Debian: apt install libstb-dev, then -I/usr/include/stb)"
 #endif
 #endif
 #ifdef SPYI_STB_FOLDER

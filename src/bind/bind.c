@@ -50,7 +50,8 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
     return (int32_t)b->node_count++;
 }
 
-static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type, bool in, bool out) {
+static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
+                                bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
         uint32_t capacity = a->leaf_capacity ? a->leaf_capacity * 2 : 16;
@@ -71,10 +72,12 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
 }
 
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
-static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v, const char *hint) {
+static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
+                          const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a %s%s", path, type->display, spyi_text_str(&got), hint);
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a %s%s", path, type->display,
+            spyi_text_str(&got), hint);
     spyi_text_free(&got);
     return false;
 }
@@ -85,11 +88,12 @@ static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_v
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)
-        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input", path,
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "'%s' is an %s parameter: expected a tensor or spy_%s_..., got an input", path,
                        in ? "inout" : "out", in ? "inout" : "out");
     if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
-        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output",
-                       path);
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output", path);
     return true;
 }
 
@@ -98,8 +102,8 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got a %s", leaf->path, leaf->type->display,
-                fit->consumed, spyi_text_str(&got));
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got a %s", leaf->path,
+                leaf->type->display, fit->consumed, spyi_text_str(&got));
         spyi_text_free(&got);
         return false;
     }
@@ -108,16 +112,19 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->batch_rank = v->rank - fit->consumed;
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)", leaf->path,
-                       v->map_count, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
+                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
+                       leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display,
+                       fit->consumed);
     for (uint32_t i = 0; i < v->map_count; i++) {
         int kernel_dim = v->map[i];
         if (kernel_dim < 0 || kernel_dim >= SPY_MAX_RANK)
-            return spyi_no(a, SPY_ERROR_OUT_OF_RANGE, "'%s': its mapping names dimension %d; expected 0 to %d", leaf->path,
-                           kernel_dim, SPY_MAX_RANK - 1);
+            return spyi_no(a, SPY_ERROR_OUT_OF_RANGE,
+                           "'%s': its mapping names dimension %d; expected 0 to %d", leaf->path, kernel_dim,
+                           SPY_MAX_RANK - 1);
         for (uint32_t j = 0; j < i; j++)
             if (leaf->map[j] == kernel_dim)
-                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': its mapping names dimension %d twice", leaf->path, kernel_dim);
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': its mapping names dimension %d twice",
+                               leaf->path, kernel_dim);
         leaf->map[i] = (uint8_t)kernel_dim;
     }
     return true;
@@ -127,14 +134,16 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     if (leaf->out) {
-        if (type != v->type) return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
+        if (type != v->type)
+            return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
         leaf->source = SPYI_SOURCE_READBACK;
         return true;
     }
     leaf->source = SPYI_SOURCE_SCALAR;
     leaf->splat = type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
     const spyi_type *scalar = leaf->splat ? spyi_type_scalar(a->types, type->scalar) : type;
-    if (!spyi_fit_host(v->type, scalar, false, &fit) || fit.consumed) return spyi_mismatch(a, path, type, v, "");
+    if (!spyi_fit_host(v->type, scalar, false, &fit) || fit.consumed)
+        return spyi_mismatch(a, path, type, v, "");
     leaf->element = scalar;
     a->cost += fit.cost + (leaf->splat ? 20 : 0);
     return true;
@@ -145,7 +154,8 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     bool host = v->kind == SPY_ARG_ARRAY;
-    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit) : spyi_fit_memory(v->type, type, leaf->out, &fit);
+    bool fits = host ? spyi_fit_host(v->type, type, leaf->out, &fit)
+                     : spyi_fit_memory(v->type, type, leaf->out, &fit);
     if (!fits) {
         bool device_double = !host && v->type->scalar == SPY_FLOAT64 && type->scalar == SPY_FLOAT32;
         return spyi_mismatch(a, path, type, v,
@@ -170,18 +180,18 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 }
 
 // Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name, const char *path, bool in,
-                            bool out, int32_t *node_out);
+static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out);
 
-static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path, bool in, bool out,
-                             int32_t node) {
+static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
+                             bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
     if (type->kind != SPYI_TYPE_STRUCT) return spyi_mismatch(a, path, type, v, "");
     if (v->child_count != type->field_count) {
         // Too many are found below by name; here for the count alone.
         if (v->child_count > type->field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display, type->field_count,
-                           v->child_count);
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
+                           type->field_count, v->child_count);
     }
     int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -194,20 +204,23 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (field_name && field_name[0])
             for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
         if (f >= type->field_count) {
-            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display, field_name);
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
+                           field_name);
         } else if (children[f] >= 0) {
-            good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path, type->fields[f].name);
+            good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
+                           type->fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
             spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
-            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name, spyi_text_str(&field_path), in, out,
-                                   &children[f]);
+            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
+                                   spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
     for (uint32_t f = 0; good && f < type->field_count; f++)
         if (children[f] < 0)
-            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, type->fields[f].name, type->display);
+            good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
+                           type->fields[f].name, type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
         for (uint32_t f = 0; good && f < type->field_count; f++) {
@@ -227,17 +240,21 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     return good;
 }
 
-static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name, const char *path, bool in,
-                            bool out, int32_t *node_out) {
+static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                            const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
     if (type->kind == SPYI_TYPE_OTHER || type->kind == SPYI_TYPE_VOID)
-        return spyi_mismatch(a, path, type, v, type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
+        return spyi_mismatch(a, path, type, v,
+                             type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
     if (v->cast && v->kind != SPY_ARG_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
-        if (!cast) return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path, v->cast);
+        if (!cast)
+            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
+                           v->cast);
         if (cast != type)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path, type->display, cast->display);
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
+                           type->display, cast->display);
     }
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -251,8 +268,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
     case SPY_ARG_DATA:
         if (v->size != type->host_size)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path, type->display,
-                           type->host_size, v->size);
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path,
+                           type->display, type->host_size, v->size);
         leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
@@ -266,7 +283,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
     if (leaf->consumed == 0) return leaf->element;
     const spyi_type *inner = leaf->element;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    return inner->kind == SPYI_TYPE_STRUCT ? leaf->type : spyi_type_with_scalar(types, leaf->type, inner->scalar);
+    return inner->kind == SPYI_TYPE_STRUCT ? leaf->type
+                                           : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
@@ -285,11 +303,13 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
-            for (uint32_t d = 0; d < leaf->batch_rank; d++) leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
+            for (uint32_t d = 0; d < leaf->batch_rank; d++)
+                leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
-            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                           "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u", leaf->path,
-                           b->rank, leaf->batch_rank);
+            return spyi_no(
+                a, SPY_ERROR_SHAPE_MISMATCH,
+                "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
+                leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
 }
@@ -297,7 +317,8 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 // >>arguments to parameters
 
 // For each parameter the index of its top-level value, or -1; the result's value in *result.
-static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param, int32_t *result) {
+static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                             int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
     *result = -1;
@@ -305,7 +326,9 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     uint32_t count = 0;
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
         if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
-    if (count > n) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s", count);
+    if (count > n)
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s",
+                       count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
@@ -321,16 +344,19 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             position++;
         }
         if (of_param[p] >= 0)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice", signature->params[p].name);
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice",
+                           signature->params[p].name);
         of_param[p] = (int32_t)i;
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
         if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing", signature->params[p].name);
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing",
+                           signature->params[p].name);
         if (of_param[p] >= 0) {
             if (given != p)
-                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given, so '%s' before it is needed as well",
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                               "parameter '%s' is given, so '%s' before it is needed as well",
                                signature->params[p].name, signature->params[given].name);
             given++;
         }
@@ -347,7 +373,8 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
     while (given < signature->param_count && of_param[given] >= 0) given++;
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
-        if (spyi_add_node(a, "", NULL, false, false) < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        if (spyi_add_node(a, "", NULL, false, false) < 0)
+            return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     b->param_count = given;
     b->has_result = result >= 0;
     for (uint32_t i = 0; i < tops; i++) {
@@ -358,8 +385,8 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
-        if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name, !is_result && p->in,
-                             is_result || p->out, &node))
+        if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
+                             !is_result && p->in, is_result || p->out, &node))
             return false;
         free(b->nodes[i].name);
         b->nodes[i] = b->nodes[node];
@@ -380,7 +407,8 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
 // `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays.
-static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed, uint32_t form) {
+static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
+                                       uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
     if (consumed == 0) return form == 0 ? v->type : NULL;
@@ -403,12 +431,14 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
 }
 
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
-static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param, int32_t result,
-                           const spyi_type *const *views, const uint32_t *consumed, uint32_t given) {
+static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
+                           int32_t result, const spyi_type *const *views, const uint32_t *consumed,
+                           uint32_t given) {
     spyi_signature signature;
     memset(&signature, 0, sizeof signature);
     int chosen = 0;
-    if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen)) return false;
+    if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
+        return false;
     const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
@@ -417,8 +447,9 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
-            if (a->bound.leaves[i].value == (uint32_t)of_param[p] && open->params[p].type->kind == SPYI_TYPE_OTHER &&
-                a->values->items[of_param[p]].type && !a->values->items[of_param[p]].cast)
+            if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
+                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
+                !a->values->items[of_param[p]].cast)
                 good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
     free(types);
     if (good) a->bound.signature = signature;
@@ -428,11 +459,13 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
 
 #define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
 
-static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param, int32_t result) {
+static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
+                           int32_t result) {
     uint32_t given = 0;
     while (given < open->param_count && of_param[given] >= 0) given++;
     const spyi_type **views = (const spyi_type **)calloc(given + 1, sizeof *views);
-    uint32_t *choice = (uint32_t *)calloc(2 * (given + 1), sizeof *choice); // per open parameter: consumed * 3 + form
+    uint32_t *choice =
+        (uint32_t *)calloc(2 * (given + 1), sizeof *choice); // per open parameter: consumed * 3 + form
     uint32_t *consumed = choice ? choice + given + 1 : NULL;
     bool found = false, sizes = false, possible = views && choice;
     for (uint32_t p = 0; possible && p < given; p++) {
@@ -440,8 +473,9 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
         if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
             views[p] = open->params[p].type;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
-                               open->params[p].name, open->params[p].type->display);
+            possible =
+                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
+                        open->params[p].name, open->params[p].type->display);
         }
     }
     int queries = 0;
@@ -528,7 +562,8 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound, spyi_text *error) {
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -545,7 +580,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.strict = function->module->strict_broadcasting;
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
-            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display, spyi_text_str(&attempt.reason));
+            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
+                          spyi_text_str(&attempt.reason));
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -581,9 +617,11 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         status = SPY_OK;
     } else if (best < n) {
         status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties, spyi_text_str(&tied));
+        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
+                      spyi_text_str(&tied));
     } else {
-        spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload", spyi_text_str(&reasons));
+        spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
+                      spyi_text_str(&reasons));
         if (generic_failed) spyi_add_compiler_notes(function, values, error);
     }
     spyi_bound_free(&winner.bound);
@@ -609,8 +647,11 @@ SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values,
         spyi_value_text(&values->items[leaf->value], &value);
         for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
         spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
-                      leaf->in && leaf->out ? "inout" : leaf->out ? "out" : "in", leaf->type->display, spyi_text_str(&value),
-                      spyi_text_str(&map), leaf->consumed ? ", trailing ones feed the type" : "");
+                      leaf->in && leaf->out ? "inout"
+                      : leaf->out           ? "out"
+                                            : "in",
+                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
+                      leaf->consumed ? ", trailing ones feed the type" : "");
         spyi_text_free(&value);
         spyi_text_free(&map);
     }

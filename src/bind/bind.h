@@ -6,18 +6,18 @@
 
 // >>values: what an argument is, in the order in which arguments are written, a struct before its fields
 typedef struct spyi_value {
-    const spy_arg *arg;       // where its data is; NULL in the copies that compile threads use
-    const char *name;         // NULL: by position
-    uint8_t kind;             // spy_arg_kind
-    uint8_t direction;        // spy_direction
-    uint8_t rank;             // tensors and host arrays
+    const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
+    const char *name;   // NULL: by position
+    uint8_t kind;       // spy_arg_kind
+    uint8_t direction;  // spy_direction
+    uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
-    uint32_t child_count;     // struct: its fields, which follow
-    uint32_t size;            // SPY_ARG_DATA: bytes
+    uint32_t child_count; // struct: its fields, which follow
+    uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
-    const char *cast;         // explicit Slang type, or NULL
-    const spyi_type *type;    // element of tensors, host arrays and numbers; else NULL
-    const int64_t *dims;      // of tensors and host arrays
+    const char *cast;      // explicit Slang type, or NULL
+    const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
+    const int64_t *dims;   // of tensors and host arrays
     spy_tensor *tensor;
 } spyi_value;
 
@@ -30,7 +30,8 @@ typedef struct spyi_values {
 } spyi_values;
 
 // Fills `values` from `args`; on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error);
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
+                                 spyi_text *error);
 // Appends the trailing sizes of tensors and arrays to the key: for calls whose types depend on them.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values);
 SPYI_FN void spyi_values_free(spyi_values *values);
@@ -58,23 +59,23 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 // >>the result of binding
 
 typedef enum spyi_source {
-    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
-    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
-    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
-    SPYI_SOURCE_TENSOR,   // the argument's tensor
-    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
-    SPYI_SOURCE_NEW,      // a new tensor
-    SPYI_SOURCE_READBACK  // one value that returns to host memory
+    SPYI_SOURCE_SCALAR,  // a number: converted into the parameter block
+    SPYI_SOURCE_BYTES,   // host bytes of one value, into the block
+    SPYI_SOURCE_INLINE,  // a host array that feeds one value, into the block
+    SPYI_SOURCE_TENSOR,  // the argument's tensor
+    SPYI_SOURCE_UPLOAD,  // a host array that is run over, through a temporary tensor
+    SPYI_SOURCE_NEW,     // a new tensor
+    SPYI_SOURCE_READBACK // one value that returns to host memory
 } spyi_source;
 
 // A place where the kernel loads or stores.
 typedef struct spyi_leaf {
     spyi_source source;
-    uint32_t value;            // index of its value
-    char *path;                // "x", "light.color", "_result"
-    const spyi_type *type;     // of the variable in the kernel
-    const spyi_type *element;  // as elements lie in device memory
-    const spyi_type *packed;   // the element with its consumed dimensions, when these are contiguous
+    uint32_t value;           // index of its value
+    char *path;               // "x", "light.color", "_result"
+    const spyi_type *type;    // of the variable in the kernel
+    const spyi_type *element; // as elements lie in device memory
+    const spyi_type *packed;  // the element with its consumed dimensions, when these are contiguous
     bool in, out;
     bool splat;                // a number for a whole vector or matrix
     uint32_t batch_rank;       // leading dimensions, run over by the kernel
@@ -87,26 +88,27 @@ typedef struct spyi_leaf {
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;              // -1: fields
-    uint32_t first, count;     // fields, in the node list
+    int32_t leaf;          // -1: fields
+    uint32_t first, count; // fields, in the node list
     bool in, out;
 } spyi_node;
 
 typedef struct spyi_bound {
-    spyi_signature signature;  // of the chosen overload, with concrete types
+    spyi_signature signature; // of the chosen overload, with concrete types
     spyi_leaf *leaves;
     uint32_t leaf_count;
-    spyi_node *nodes;          // parameters that get an argument, then "_result" if given, then fields
+    spyi_node *nodes; // parameters that get an argument, then "_result" if given, then fields
     uint32_t node_count;
-    uint32_t param_count;      // parameters that get an argument
-    bool has_result;           // nodes[param_count] is "_result"
-    uint32_t rank;             // dimensions of the kernel
-    bool strict;               // strict_broadcasting
-    bool needs_sizes;          // types were chosen by trailing sizes
+    uint32_t param_count; // parameters that get an argument
+    bool has_result;      // nodes[param_count] is "_result"
+    uint32_t rank;        // dimensions of the kernel
+    bool strict;          // strict_broadcasting
+    bool needs_sizes;     // types were chosen by trailing sizes
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound, spyi_text *error);
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);

@@ -32,14 +32,16 @@ static void spyi_arg_name(const spy_arg *arg, size_t position, spyi_text *out) {
     else spyi_text_add(out, "argument %zu", position + 1);
 }
 
-static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *error, spy_status status, const char *what) {
+static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *error, spy_status status,
+                               const char *what) {
     spyi_arg_name(arg, position, error);
     spyi_text_add(error, ": %s", what);
     return status;
 }
 
 // Checks one argument's own data and fills what of a value depends on its kind.
-static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v, spyi_text *error) {
+static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
+                                    spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     switch (arg->kind) {
     case SPY_ARG_BOOL:
@@ -47,20 +49,26 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     case SPY_ARG_UINT:
     case SPY_ARG_FLOAT:
         if (arg->dtype <= SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its dtype is not one of spy_dtype");
         v->type = device->scalars[arg->dtype];
         if (returns && !arg->value.out)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its result is NULL");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its result is NULL");
         return SPY_OK;
     case SPY_ARG_TENSOR: {
         spy_tensor *t = arg->value.tensor;
-        if (!t) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got NULL");
+        if (!t)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a tensor, got NULL");
         if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
         if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a tensor, got another object");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a tensor, got another object");
         if (t->object.device != device)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the tensor belongs to another device");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the tensor belongs to another device");
         v->tensor = t;
         v->type = t->type;
         v->rank = (uint8_t)t->shape.rank;
@@ -69,37 +77,47 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     }
     case SPY_ARG_ARRAY: {
         if (arg->dtype < SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its dtype is not one of spy_dtype");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its dtype is not one of spy_dtype");
         if (arg->count > SPY_MAX_RANK)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its rank is above SPY_MAX_RANK");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its rank is above SPY_MAX_RANK");
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
         if (count < 0)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "its shape has a negative or too large size");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its shape has a negative or too large size");
         if (count > 0 && !arg->value.data)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a host array, got NULL");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a host array, got NULL");
         v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
         v->rank = (uint8_t)arg->count;
         v->dims = arg->dims;
         return SPY_OK;
     }
     case SPY_ARG_DATA:
-        if (!arg->value.data) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected host data, got NULL");
+        if (!arg->value.data)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected host data, got NULL");
         if (arg->count == 0 || arg->count > UINT32_MAX)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the size of its host data is not valid");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the size of its host data is not valid");
         v->size = (uint32_t)arg->count;
         return SPY_OK;
     case SPY_ARG_STRUCT:
         if (arg->count && !arg->value.fields)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "expected a list of fields, got NULL");
-        if (arg->count > 4096) return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a list of fields, got NULL");
+        if (arg->count > 4096)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "the pointer that takes its tensor is NULL");
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its tensor is NULL");
         return SPY_OK;
     default:
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -107,7 +125,8 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     }
 }
 
-static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values, spyi_text *error) {
+static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
+                                     spyi_text *error) {
     if (depth > SPYI_DEEPEST_STRUCT) {
         spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -130,7 +149,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->cast = arg->type;
         v->map = arg->map;
         if (arg->map_count > SPY_MAX_RANK)
-            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT, "its mapping has more than SPY_MAX_RANK entries");
+            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "its mapping has more than SPY_MAX_RANK entries");
         v->map_count = (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
@@ -144,7 +164,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
-        if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
+            return SPY_ERROR_OUT_OF_MEMORY;
         if (v->kind == SPY_ARG_STRUCT) {
             spy_args fields;
             fields.items = arg->value.fields;
@@ -156,7 +177,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values, spyi_text *error) {
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
+                                 spyi_text *error) {
     values->count = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
@@ -176,7 +198,8 @@ SPYI_FN bool spyi_key_add_sizes(spyi_values *values) {
         const spyi_value *v = &values->items[i];
         uint32_t trailing = v->rank < 2 ? v->rank : 2;
         if (!spyi_key_room(values, trailing * sizeof(int64_t))) return false;
-        if (trailing) memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));
+        if (trailing)
+            memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));
         values->key_size += trailing * (uint32_t)sizeof(int64_t);
     }
     return true;
@@ -195,7 +218,9 @@ SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
 }
 
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
-    const char *way = value->direction == SPY_DIRECTION_OUT ? "out " : value->direction == SPY_DIRECTION_INOUT ? "inout " : "";
+    const char *way = value->direction == SPY_DIRECTION_OUT     ? "out "
+                      : value->direction == SPY_DIRECTION_INOUT ? "inout "
+                                                                : "";
     spy_shape shape;
     shape.rank = value->rank;
     if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);

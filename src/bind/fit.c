@@ -6,7 +6,9 @@
 
 #define SPYI_NO_FIT UINT32_MAX
 
-static bool spyi_dtype_is_float(spy_dtype d) { return d >= SPY_FLOAT16; }
+static bool spyi_dtype_is_float(spy_dtype d) {
+    return d >= SPY_FLOAT16;
+}
 static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
 }
@@ -18,7 +20,8 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (to == SPY_BOOL) return SPYI_NO_FIT;
     if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
-    if (spyi_dtype_is_float(to)) return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
+    if (spyi_dtype_is_float(to))
+        return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
     return to_size == from_size ? 6 : SPYI_NO_FIT;
 }
@@ -31,24 +34,28 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output, spyi_fit *fit) {
+static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool host, bool output,
+                          spyi_fit *fit) {
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
     if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
         spyi_fit inner;
-        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK) return false;
+        if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
+            return false;
         fit->cost = inner.cost;
         fit->consumed = inner.consumed + 1;
         fit->dims[0] = type->count;
         memcpy(fit->dims + 1, inner.dims, inner.consumed * sizeof *inner.dims);
         return true;
     }
-    bool plain = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    bool plain_element =
-        element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR || element->kind == SPYI_TYPE_MATRIX;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    bool plain_element = element->kind == SPYI_TYPE_SCALAR || element->kind == SPYI_TYPE_VECTOR ||
+                         element->kind == SPYI_TYPE_MATRIX;
     if (!plain || !plain_element) return false;
-    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar) : spyi_memory_cost(element->scalar, type->scalar);
+    fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
+                     : spyi_memory_cost(element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
@@ -71,7 +78,8 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
     case SPYI_TYPE_SCALAR: return spyi_type_scalar(types, scalar);
     case SPYI_TYPE_VECTOR: return spyi_type_vector(types, scalar, type->columns);
     case SPYI_TYPE_MATRIX: return spyi_type_matrix(types, scalar, type->rows, type->columns);
-    case SPYI_TYPE_ARRAY: return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
+    case SPYI_TYPE_ARRAY:
+        return spyi_type_array(types, spyi_type_with_scalar(types, type->element, scalar), type->count);
     default: return type;
     }
 }

@@ -2,13 +2,16 @@
 #include "call/call_internal.h"
 
 // How a failed call ends: the function, what was wrong, and the call as it was understood.
-static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name, spyi_text *error) {
-    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name, spyi_text_str(error));
+static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
+                                   spyi_text *error) {
+    spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
+              spyi_text_str(error));
     spyi_text_free(error);
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
+                            uint64_t *gpu_time_ns) {
     if (!spyi_enter(function, SPYI_KIND_FUNCTION, public_name)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
@@ -41,7 +44,8 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
 
 // >>explaining
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch, spyi_text *out) {
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch,
+                         spyi_text *out) {
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);

@@ -7,7 +7,7 @@
 // >>variants: one compiled kernel
 typedef struct spyi_variant {
     spyi_variant_key key;
-    spyi_emitted emitted;   // its text is dropped once compiled
+    spyi_emitted emitted; // its text is dropped once compiled
     spyi_kernel *kernel;
 } spyi_variant;
 
@@ -17,36 +17,36 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    bool redirect;          // nothing but the news that trailing sizes belong to the key
-    bool cached;            // in the table
-    int32_t references;     // the table, prepared calls
+    bool redirect;      // nothing but the news that trailing sizes belong to the key
+    bool cached;        // in the table
+    int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;
     spyi_variant **variants;
     uint32_t variant_count;
-    uint64_t last_submit;   // batch of the last dispatch: kernels live until it has finished
-    spyi_plan *chain;       // same hash
+    uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
+    spyi_plan *chain;         // same hash
     spyi_plan *newer, *older; // by use
-    spyi_plan *retired;     // next of those that wait for the GPU
+    spyi_plan *retired;       // next of those that wait for the GPU
 };
 
 // >>launch: one call's shapes and memory, worked out before anything is recorded
 typedef struct spyi_launch_leaf {
-    spyi_storage *storage;      // NULL until temporaries are made
-    uint64_t offset;            // byte of element 0 in the storage
-    uint64_t begin, end;        // bytes of its elements
-    uint64_t reach;             // end of what is touched: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK];  // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];    // per consumed dimension, in elements
-    uint32_t memory_size;       // bytes of one memory element
-    uint64_t binding_offset;    // in the chunk, when bindings are used
-    uint32_t binding_base;      // memory elements from there
+    spyi_storage *storage; // NULL until temporaries are made
+    uint64_t offset;       // byte of element 0 in the storage
+    uint64_t begin, end;   // bytes of its elements
+    uint64_t reach; // end of what is touched: the last vector of wide variants reaches beyond the elements
+    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
+    uint32_t memory_size;          // bytes of one memory element
+    uint64_t binding_offset;       // in the chunk, when bindings are used
+    uint32_t binding_base;         // memory elements from there
 } spyi_launch_leaf;
 
 typedef struct spyi_launch {
-    spy_shape shape;            // of the call
-    int64_t count;              // elements
-    uint32_t rank;              // collapsed
+    spy_shape shape; // of the call
+    int64_t count;   // elements
+    uint32_t rank;   // collapsed
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
     spyi_launch_leaf leaves[SPYI_MOST_MEMORY_LEAVES];
@@ -63,36 +63,42 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values values;         // of the running call
+    spyi_values values; // of the running call
     spyi_launch launch;
-    uint8_t *block;             // parameter block of the running call
+    uint8_t *block; // parameter block of the running call
     uint32_t block_capacity;
-    bool extended;              // the last look-up added sizes to the key
+    bool extended; // the last look-up added sizes to the key
 };
 
 // cache.c
-SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values); // NULL: not there
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
+                                   spyi_values *values); // NULL: not there
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan, spyi_text *error);
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant, spyi_text *error);
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
+                                    spyi_text *error);
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant,
+                                       spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
 // The plan of a call, from the cache or built and inserted.
-SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan, spyi_text *error);
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
+                                 spyi_text *error);
 
 // launch.c: shapes, broadcasting, collapse, choice of variant. Records nothing and allocates nothing.
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error);
+SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
+                                     spyi_text *error);
 
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
 
 // run.c
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns, spyi_text *error);
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
+                            spyi_text *error);
 
 // prepare.c
 SPYI_FN void spyi_prepared_free(spy_prepared *prepared);

@@ -3,13 +3,13 @@
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 #include "call/call_internal.h"
 
-#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four of them lie in registers
+#define SPYI_WIDTH 4       // elements a thread of wide variants: one 16-byte access for 4-byte scalars
+#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
-#define SPYI_WIDTH 4 // elements a thread of wide variants: one 16-byte access for 4-byte scalars
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
-static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call, spy_shape *dims,
-                               spy_shape *strides) {
+static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
+                               spy_shape *dims, spy_shape *strides) {
     if (leaf->source == SPYI_SOURCE_TENSOR) {
         *dims = v->tensor->shape;
         *strides = v->tensor->strides;
@@ -24,18 +24,21 @@ static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const
     *strides = spyi_row_major(dims);
 }
 
-static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim, spyi_text *error) {
+static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim,
+                                  spyi_text *error) {
     spy_shape shape;
     shape.rank = v->rank;
     memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
-    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ", leaf->path,
-                  leaf->type->display, leaf->batch_rank + dim, (long long)leaf->consumed_dims[dim]);
+    spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ",
+                  leaf->path, leaf->type->display, leaf->batch_rank + dim,
+                  (long long)leaf->consumed_dims[dim]);
     spyi_shape_text(&shape, error);
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
 // The call shape from all leaves; the first two that disagree are named.
-static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call, spyi_text *error) {
+static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
+                                  spyi_text *error) {
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
@@ -43,7 +46,8 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
         for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d]) return spyi_size_error(leaf, v, d, error);
+            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
+                return spyi_size_error(leaf, v, d, error);
         if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
@@ -102,8 +106,8 @@ static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, 
 }
 
 // Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
-static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides, uint64_t offset,
-                              spyi_launch_leaf *out, uint8_t *walk) {
+static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
+                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
     bool packed = true;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
@@ -124,10 +128,12 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
-    if (leaf->source == SPYI_SOURCE_READBACK) out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
+    if (leaf->source == SPYI_SOURCE_READBACK)
+        out->memory_size = (uint32_t)spyi_type_device_stride(leaf->type);
     memset(out->strides, 0, sizeof out->strides);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
-        if (dims->dims[d] != 1) out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
+        if (dims->dims[d] != 1)
+            out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
 }
 
 // Drops dimensions of size 1 and merges neighbours that every leaf walks as one.
@@ -144,7 +150,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
         for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
-            if (spyi_leaf_in_memory(&b->leaves[i])) launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
+            if (spyi_leaf_in_memory(&b->leaves[i]))
+                launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
     }
     launch->rank = rank;
 }
@@ -162,18 +169,21 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 
 // Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
 static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
-    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH, group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
+             group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
     // The last thread's vectors may reach beyond the last element, but not beyond the storage.
-    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <= leaf->storage->size;
+    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
+                                 leaf->storage->size;
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH : 65536; // below, a GPU needs the threads more than the width
+    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH
+                                            : 65536; // below, a GPU needs the threads more than the width
     if (launch->rank == 0 || launch->count < from) return;
     if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
@@ -197,11 +207,15 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = SPYI_WIDTH;
-    for (uint32_t i = 0; i < b->leaf_count; i++) { // strides of vectors count vectors; the tail is part of the range
+    for (uint32_t i = 0; i < b->leaf_count;
+         i++) { // strides of vectors count vectors; the tail is part of the range
         spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER)) continue;
+        if (!spyi_leaf_in_memory(&b->leaves[i]) ||
+            (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER))
+            continue;
         for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        at->reach =
+            at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
     }
 }
 
@@ -209,7 +223,9 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
 // when elements are large (kernel.c has the figures).
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
-    if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM || limits->prefers_bindings) return;
+    if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
+        limits->prefers_bindings)
+        return;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!spyi_leaf_in_memory(&b->leaves[i]) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
         if (launch->key.walk[i] != SPYI_WALK_LINEAR) return;
@@ -224,7 +240,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
-    while (!vector && at % alignment && at >= element && base < alignment) { // vectors begin where the binding does
+    while (!vector && at % alignment && at >= element &&
+           base < alignment) { // vectors begin where the binding does
         at -= element;
         base++;
     }
@@ -275,7 +292,8 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
+                                     spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;

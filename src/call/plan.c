@@ -3,7 +3,8 @@
 
 // >>plans
 
-SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out, spyi_text *error) {
+SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **out,
+                                    spyi_text *error) {
     spyi_plan *plan = (spyi_plan *)calloc(1, sizeof *plan);
     if (plan) plan->key = (uint8_t *)malloc(values->key_size);
     if (!plan || !plan->key) {
@@ -32,7 +33,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan, spyi_text *error) {
+SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
+                                 spyi_text *error) {
     spy_device *device = function->object.device;
     *plan = spyi_cache_find(device, function, values);
     if (SPYI_LIKELY(*plan != NULL)) {
@@ -100,11 +102,13 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
         spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
         good = good && spyi_file_write(path.data, code->data, code->size);
     }
-    if (!good) spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+    if (!good)
+        spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
     spyi_text_free(&path);
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out, spyi_text *error) {
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
+                                       spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
@@ -123,7 +127,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_name(plan, source, &name);
         spyi_text_add(&step, "compile %s", name.data);
         spyi_step(&device->ctx, step.data, false);
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code, error);
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
+                                   error);
         spyi_step(&device->ctx, step.data, true);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);

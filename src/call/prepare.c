@@ -7,13 +7,13 @@
 struct spy_prepared {
     spyi_object object;
     spy_function *function;
-    spyi_plan *plan;          // one reference; NULL while compiling or after a failure
-    bool running;             // a thread has not been joined yet
+    spyi_plan *plan; // one reference; NULL while compiling or after a failure
+    bool running;    // a thread has not been joined yet
     spyi_thread thread;
-    spyi_atomic finished;     // set by the thread at its end
-    spyi_values values;       // copies for the thread
-    spyi_plan *made;          // by the thread
-    spy_status status;        // of the compilation
+    spyi_atomic finished; // set by the thread at its end
+    spyi_values values;   // copies for the thread
+    spyi_plan *made;      // by the thread
+    spy_status status;    // of the compilation
     spyi_text error;
     spy_prepared *previous, *next;
 };
@@ -66,7 +66,8 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>the work
 
 // Makes the variant that a call with these values needs, unless the plan has it.
-static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch, spyi_text *error) {
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
+                                       spyi_text *error) {
     spyi_variant *variant = NULL;
     spy_status status = spyi_launch_shape(plan, values, launch, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
@@ -77,7 +78,8 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
-    p->status = launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
+    p->status =
+        launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
     if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
     free(launch);
     spyi_atomic_store(&p->finished, 1);
@@ -98,7 +100,8 @@ static void spyi_prepare_join(spy_prepared *p) {
         spyi_values *values = &p->values;
         spyi_plan *known = spyi_cache_find(device, p->function, values);
         if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
-            for (uint32_t i = 0; i < p->made->variant_count; i++) { // another call was faster: it gets our kernel
+            for (uint32_t i = 0; i < p->made->variant_count;
+                 i++) { // another call was faster: it gets our kernel
                 if (spyi_variant_find(known, &p->made->variants[i]->key)) continue;
                 spyi_text ignored = { NULL, 0, 0 };
                 if (spyi_plan_add_variant(known, p->made->variants[i], &ignored) == SPY_OK)
@@ -109,7 +112,8 @@ static void spyi_prepare_join(spy_prepared *p) {
             p->plan = known;
         } else {
             p->plan = p->made;
-            if (!p->made->bound.needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
+            if (!p->made->bound
+                     .needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
                 spyi_cache_insert(device, p->made);
                 device->stats.plans_built++;
                 p->plan->references++;
@@ -149,7 +153,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, values, &error) == SPY_OK && spyi_copy_values(values, &p->values);
+            bool copied = spyi_describe(function, args, values, &error) == SPY_OK &&
+                          spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
             } else { // no thread to be had: do it here
@@ -171,7 +176,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
             p = NULL;
         }
     }
-    if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
     spyi_text_free(&error);
     spyi_leave(device);
     return p;
@@ -181,7 +187,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
     spyi_prepare_join(p);
     if (p->status != SPY_OK)
-        spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name, spyi_text_str(&p->error));
+        spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
+                  spyi_text_str(&p->error));
     return p->status;
 }
 
@@ -190,7 +197,8 @@ spy_status spy_prepared_ready(spy_prepared *prepared) {
     if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_device *device = prepared->object.device;
     spy_status status = SPY_ERROR_NOT_READY;
-    if (!prepared->running || spyi_atomic_load(&prepared->finished)) status = spyi_prepared_state(prepared, name);
+    if (!prepared->running || spyi_atomic_load(&prepared->finished))
+        status = spyi_prepared_state(prepared, name);
     spyi_leave(device);
     return status;
 }
@@ -205,11 +213,13 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
         status = spyi_describe(prepared->function, args, values, &error);
-        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes && !spyi_key_add_sizes(values))
+        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes &&
+            !spyi_key_add_sizes(values))
             status = SPY_ERROR_OUT_OF_MEMORY;
         if (status == SPY_OK &&
             (plan->key_size != values->key_size || memcmp(plan->key, values->key, values->key_size) != 0)) {
-            spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call was prepared for:\n");
+            spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call "
+                                  "was prepared for:\n");
             spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
             for (uint32_t i = 0; i < values->count; i++) {
                 spyi_text_add(&error, "  argument %u: ", i + 1);
@@ -220,7 +230,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
         }
         if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
         if (status != SPY_OK)
-            spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
+            spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
+                      spyi_text_str(&error));
     }
     spyi_text_free(&error);
     spyi_leave(device);

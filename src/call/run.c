@@ -33,7 +33,8 @@ static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
 }
 
 static spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display, v->type->display);
+    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display,
+                  v->type->display);
     const spy_arg *arg = v->arg;
     if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
     else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
@@ -88,8 +89,8 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
     }
     spy_status status = SPY_OK;
     if (!device->readback)
-        device->readback =
-            spyi_pool_take(device, SPYI_MEMORY_READBACK, size < 4096 ? 4096 : size, "slangpy readback", error, &status);
+        device->readback = spyi_pool_take(device, SPYI_MEMORY_READBACK, size < 4096 ? 4096 : size,
+                                          "slangpy readback", error, &status);
     if (!device->readback) return status;
     char *memory = (char *)device->readback->chunk.mapped + device->readback->offset;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -100,7 +101,8 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         at->offset = at->begin = s->readback_offset[i];
         at->end = at->reach = at->begin + at->memory_size;
         if (leaf->in)
-            spyi_type_to_device(leaf->type, memory + at->offset, s->values->items[leaf->value].arg->value.data, 1);
+            spyi_type_to_device(leaf->type, memory + at->offset,
+                                s->values->items[leaf->value].arg->value.data, 1);
     }
     return SPY_OK;
 }
@@ -153,7 +155,9 @@ static bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t 
     }
     uint8_t host[8];
     // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : arg->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
+                     : arg->kind == SPY_ARG_INT ? SPY_INT64
+                                                : SPY_UINT64;
     if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
     spyi_type_to_device(leaf->element, out, host, 1);
     return true;
@@ -169,14 +173,15 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
         return true;
     }
     void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
-    bool good = host && spyi_convert_scalars(host, scalar->scalar, v->arg->value.data, v->type->scalar, count);
+    bool good =
+        host && spyi_convert_scalars(host, scalar->scalar, v->arg->value.data, v->type->scalar, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);
     return good;
 }
 
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row, uint8_t *block,
-                                  spyi_text *error) {
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row,
+                                  uint8_t *block, spyi_text *error) {
     const spyi_launch *launch = s->launch;
     bool index64 = variant->key.index64;
     memset(block, 0, variant->emitted.block_size);
@@ -247,13 +252,17 @@ static spy_status spyi_check_overlap(const spyi_run_state *s, spyi_text *error) 
         const spyi_launch_leaf *out = &launch->leaves[i];
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spyi_launch_leaf *other = &launch->leaves[j];
-            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other)) continue;
-            bool same = !b->leaves[j].out && out->offset == other->offset && out->memory_size == other->memory_size &&
+            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other))
+                continue;
+            bool same = !b->leaves[j].out && out->offset == other->offset &&
+                        out->memory_size == other->memory_size &&
                         memcmp(out->strides, other->strides, launch->rank * sizeof *out->strides) == 0;
             if (same) continue;
-            spyi_text_add(error, "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
-                                 "what others have written; use another tensor",
-                          b->leaves[i].path, b->leaves[j].path);
+            spyi_text_add(
+                error,
+                "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
+                "what others have written; use another tensor",
+                b->leaves[i].path, b->leaves[j].path);
             return SPY_ERROR_INVALID_ARGUMENT;
         }
     }
@@ -283,7 +292,8 @@ static bool spyi_take_hazards(spyi_run_state *s) {
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                       spyi_text *error) {
     spy_device *device = s->device;
     spyi_cache *cache = device->cache;
     const spyi_emitted *e = &variant->emitted;
@@ -340,7 +350,8 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns, spyi_text *error) {
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
+                            spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_run_state s;
     s.device = device;
@@ -372,7 +383,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
         device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
-    if (status == SPY_OK && variant && timed) status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
+    if (status == SPY_OK && variant && timed)
+        status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)

@@ -19,25 +19,27 @@ typedef struct spyi_embedded {
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {
-    const char *library_path;            // desc.slang_library
+    const char *library_path; // desc.slang_library
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
-    const spyi_embedded *embedded;       // kept, not copied
+    const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
-SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const spyi_compiler_desc *desc);
+SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types,
+                                            const spyi_compiler_desc *desc);
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // units first
-SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
+SPYI_FN uint64_t
+spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;          // file, or NULL
-    const char *source;        // text, or NULL: read from path
-    size_t source_size;        // 0: to the NUL
-    const char *name;          // module name to import; NULL: from path, else "module"
+    const char *path;   // file, or NULL
+    const char *source; // text, or NULL: read from path
+    size_t source_size; // 0: to the NUL
+    const char *name;   // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -48,7 +50,8 @@ typedef struct spyi_unit_desc {
 
 // Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
 // file that cannot be read, SPY_ERROR_NO_COMPILER with every place tried and the command that gets the library.
-SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **unit, spyi_text *error);
+SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **unit,
+                                  spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 
@@ -58,15 +61,16 @@ SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 // >>functions
 typedef struct spyi_param {
     const char *name;
-    const spyi_type *type;   // concrete type; kind OTHER for interfaces, resources and types that depend on generics
-    bool in, out;            // inout: both
+    const spyi_type
+        *type;    // concrete type; kind OTHER for interfaces, resources and types that depend on generics
+    bool in, out; // inout: both
     bool no_diff;
     bool has_default;
 } spyi_param;
 
 // One overload, or what resolution made of it. Owned by whoever got it: spyi_signature_free.
 typedef struct spyi_signature {
-    char *display;           // "float saxpy(float a, float x, out float y)" for messages
+    char *display; // "float saxpy(float a, float x, out float y)" for messages
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // VOID, concrete, or OTHER
@@ -80,7 +84,8 @@ typedef struct spyi_overloads {
 } spyi_overloads;
 
 // All overloads of "f", "ns::f", "Type::method" (static), "f<float,4>". count 0 when there is none.
-SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error);
+SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out,
+                                           spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
 SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
@@ -89,24 +94,25 @@ SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
-SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types, uint32_t count,
-                               spyi_signature *out, int *chosen);
+SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
+                               uint32_t count, spyi_signature *out, int *chosen);
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
-SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count, spyi_text *out);
+SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
+                               uint32_t count, spyi_text *out);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
 // >>code
 typedef struct spyi_code {
-    void *data;              // SPIR-V words, ready for the driver (OpSource language patched to 0)
+    void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
-    uint8_t hash[20];        // Slang's entry-point hash
+    uint8_t hash[20]; // Slang's entry-point hash
 } spyi_code;
 
 // Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
 // of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
-SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
-                                     spyi_code *code, spyi_text *error);
+SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
+                                     const char *entry, spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 #endif // SPYI_COMPILER_H

@@ -12,7 +12,7 @@ typedef enum spyi_type_kind {
     SPYI_TYPE_MATRIX, // scalar x rows x columns, row-major
     SPYI_TYPE_ARRAY,  // element x count
     SPYI_TYPE_STRUCT, // fields
-    SPYI_TYPE_OTHER   // anything that cannot lie in memory as plain data: interfaces, resources, open generics
+    SPYI_TYPE_OTHER // anything that cannot lie in memory as plain data: interfaces, resources, open generics
 } spyi_type_kind;
 
 typedef struct spyi_type spyi_type;
@@ -26,19 +26,21 @@ typedef struct spyi_field {
 
 struct spyi_type {
     spyi_type_kind kind;
-    uint32_t id;          // unique in the table, from 1
-    const char *name;     // as Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>"
-    const char *display;  // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;     // of scalars, vectors and matrices
-    uint32_t rows;        // matrix: rows; else 1
-    uint32_t columns;     // vector: components; matrix: columns; else 1
+    uint32_t id; // unique in the table, from 1
+    const char *
+        name; // as Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>"
+    const char *display;      // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;         // of scalars, vectors and matrices
+    uint32_t rows;            // matrix: rows; else 1
+    uint32_t columns;         // vector: components; matrix: columns; else 1
     const spyi_type *element; // array: element; matrix: its row vector; vector: its scalar
-    int64_t count;        // array: elements
+    int64_t count;            // array: elements
     const spyi_field *fields;
     uint32_t field_count;
-    size_t host_size, host_align;     // C's layout, bool 1 byte
-    size_t device_size, device_align; // scalar layout of the target; neighbours in an array are align(size, align) apart
-    bool same_layout;     // host and device bytes agree
+    size_t host_size, host_align; // C's layout, bool 1 byte
+    size_t device_size,
+        device_align; // scalar layout of the target; neighbours in an array are align(size, align) apart
+    bool same_layout; // host and device bytes agree
 };
 
 typedef struct spyi_types spyi_types;
@@ -49,12 +51,13 @@ SPYI_FN void spyi_types_destroy(spyi_types *types);
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
 SPYI_FN const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns);
-SPYI_FN const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows, uint32_t columns);
+SPYI_FN const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows,
+                                          uint32_t columns);
 SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count);
 // Fields' names, types and device offsets are given; host offsets are computed. A struct of the same name and the same
 // fields is the same type; one of the same name and other fields is another type.
-SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields, uint32_t count,
-                                          size_t device_size, size_t device_align);
+SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
+                                          uint32_t count, size_t device_size, size_t device_align);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
@@ -71,7 +74,8 @@ SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *de
 // Scalars of one dtype to another in host layout; false and nothing written when a value does not fit exactly as
 // design.md says (float to float and int to float round; float to int must be whole; ints must be in range; bool: 0 is
 // false). Source: design.md, "Values and types".
-SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                                  size_t count);
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 

@@ -27,15 +27,17 @@ SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function
             if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
             return true;
         }
-        spyi_fail(NULL, SPY_ERROR_BUSY, "%s: another thread is using device '%s'; calls on one device must take turns",
-                  function, device->ctx.label);
+        spyi_fail(NULL, SPY_ERROR_BUSY,
+                  "%s: another thread is using device '%s'; calls on one device must take turns", function,
+                  device->ctx.label);
         return false;
     }
     if (!o)
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function,
                   spyi_kind_name((uint32_t)kind));
     else if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, spyi_kind_name((uint32_t)kind));
+        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
+                  spyi_kind_name((uint32_t)kind));
     else
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function,
                   spyi_kind_name((uint32_t)kind), spyi_kind_name(o->kind));
@@ -46,7 +48,8 @@ SPYI_FN void spyi_leave(const void *object) {
     spyi_atomic_store(&((const spyi_object *)object)->device->ctx.busy, 0);
 }
 
-SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function, spyi_text *error) {
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error) {
     spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(error));
     spyi_text_free(error);
     return status;
@@ -85,7 +88,8 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_free(ctx, tensor, sizeof *tensor);
     }
     if (device->cache) spyi_cache_destroy(device);
-    while (device->modules) spyi_module_free(device->modules); // newest first: those that link before those linked
+    while (device->modules)
+        spyi_module_free(device->modules); // newest first: those that link before those linked
     if (device->readback) spyi_pool_give(device, device->readback);
     if (device->gpu) {
         spyi_pool_destroy(device);
@@ -150,7 +154,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
         device->types = spyi_types_create(compiler.target);
-        device->compiler = device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
+        device->compiler =
+            device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
         device->cache = spyi_cache_create(device, desc->max_plans ? desc->max_plans : 1024);
         if (!device->types || !device->compiler || !device->cache) {
             status = SPY_ERROR_OUT_OF_MEMORY;
@@ -198,10 +203,8 @@ spy_submit_id spy_flush(spy_device *device) {
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
-    if (status == SPY_ERROR_NOT_READY)
-        spyi_text_free(&error); // an answer, not a failure
-    else if (status != SPY_OK)
-        spyi_fail_text(device, status, function, &error);
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
+    else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     return status;
 }
 
@@ -217,10 +220,10 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
     if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_status status;
     if (id > device->backend->open_submit(device->gpu))
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: id %llu has not been given out by spy_flush()",
-                           function, (unsigned long long)id);
-    else
-        status = spyi_wait(device, function, id, timeout_ns);
+        status =
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: id %llu has not been given out by spy_flush()", function, (unsigned long long)id);
+    else status = spyi_wait(device, function, id, timeout_ns);
     spyi_leave(device);
     return status;
 }
@@ -237,10 +240,13 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *,
     if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spy_status status = SPY_OK;
     spyi_close_callback *callback = NULL;
-    if (!func) status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL", function);
+    if (!func)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function, got NULL",
+                           function);
     if (status == SPY_OK) {
         callback = (spyi_close_callback *)spyi_allocate(&device->ctx, sizeof *callback);
-        if (!callback) status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        if (!callback)
+            status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     }
     if (callback) {
         callback->func = func;
@@ -301,7 +307,7 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     if (strcmp(device->backend->name, backend_name) == 0) return device->gpu;
-    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function, backend_name,
-              device->backend->name);
+    spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s device, got a %s one", function,
+              backend_name, device->backend->name);
     return NULL;
 }

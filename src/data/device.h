@@ -11,23 +11,23 @@ typedef struct spyi_cache spyi_cache; // call/: compiled calls
 // epoch, their byte ranges meet and one of them writes.
 typedef struct spyi_storage spyi_storage;
 struct spyi_storage {
-    spyi_chunk chunk;        // the driver's memory that this block lies in
-    uint64_t offset, size;   // the block in the chunk
-    uint64_t read_epoch, read_begin, read_end;    // bytes from the block's start
+    spyi_chunk chunk;                          // the driver's memory that this block lies in
+    uint64_t offset, size;                     // the block in the chunk
+    uint64_t read_epoch, read_begin, read_end; // bytes from the block's start
     uint64_t write_epoch, write_begin, write_end;
-    uint64_t write_submit;   // batch of the last write: a read back waits for it
-    uint64_t use_submit;     // batch of the last use: freeing waits for it
-    int32_t references;      // tensors on it, guarded by the device's busy flag
-    int32_t size_class;      // free list that it returns to; -1: imported
+    uint64_t write_submit; // batch of the last write: a read back waits for it
+    uint64_t use_submit;   // batch of the last use: freeing waits for it
+    int32_t references;    // tensors on it, guarded by the device's busy flag
+    int32_t size_class;    // free list that it returns to; -1: imported
     spyi_memory memory;
-    struct spyi_slab *slab;  // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;      // in a free list, or in the list of imported ones
+    struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
+    spyi_storage *next;     // in a free list, or in the list of imported ones
 };
 
 typedef struct spyi_slab {
     spyi_chunk chunk;
-    uint64_t used;           // bytes cut off
-    int32_t live;            // blocks in use
+    uint64_t used; // bytes cut off
+    int32_t live;  // blocks in use
     struct spyi_slab *next;
 } spyi_slab;
 
@@ -43,9 +43,9 @@ typedef struct spyi_pool {
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    const spyi_type *type;       // element
-    spy_shape shape, strides;    // strides in elements
-    uint64_t offset_bytes;       // of element 0 in the storage
+    const spyi_type *type;           // element
+    spy_shape shape, strides;        // strides in elements
+    uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
     int64_t element_count;
     bool contiguous;
@@ -59,8 +59,8 @@ struct spy_module {
     spyi_unit *unit;
     bool strict_broadcasting;
     char *name;
-    spy_function *functions;     // found so far
-    spy_module **link;           // retained
+    spy_function *functions; // found so far
+    spy_module **link;       // retained
     size_t link_count;
     spy_module *previous, *next;
 };
@@ -71,7 +71,7 @@ struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
-    uint32_t id;                 // part of the plan key
+    uint32_t id; // part of the plan key
     spyi_overloads overloads;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
@@ -84,26 +84,26 @@ typedef struct spyi_close_callback {
 } spyi_close_callback;
 
 struct spy_device {
-    spyi_context ctx;            // first: begins with spyi_object
+    spyi_context ctx; // first: begins with spyi_object
     const spy_backend *backend;
     spyi_gpu *gpu;
-    spyi_gpu_base *base;         // the same object: limits and counters
+    spyi_gpu_base *base; // the same object: limits and counters
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
     spyi_compiler *compiler;
     spyi_pool pool;
     spyi_cache *cache;
-    spyi_storage *readback;      // results to host memory of the running call
-    uint64_t epoch;              // of hazards, from 1
-    spy_tensor *tensors;         // alive
+    spyi_storage *readback;             // results to host memory of the running call
+    uint64_t epoch;                     // of hazards, from 1
+    spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
     uint32_t next_function_id;
-    spyi_mutex release_lock;     // guards the next two
+    spyi_mutex release_lock; // guards the next two
     spy_tensor *release_queue;
-    spyi_atomic release_count;   // entries of release_queue, read without the lock
+    spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     char *dump_directory;
     spy_device_stats stats;
@@ -111,32 +111,37 @@ struct spy_device {
 
 // >>pool.c
 // A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
-SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label, spyi_text *error,
-                                     spy_status *status);
-SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage); // no waiting: later users are ordered by hazards
+SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
+                                     spyi_text *error, spy_status *status);
+SPYI_FN void spyi_pool_give(spy_device *device,
+                            spyi_storage *storage); // no waiting: later users are ordered by hazards
 SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
 SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
-SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk); // finds the same handle again
+SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
+                                       const spyi_chunk *chunk); // finds the same handle again
 
 // A use of bytes [begin, end) of a block by work about to be recorded: does it need a barrier before it?
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end, bool writes);
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
+                         bool writes);
 // ... and note the use, after the epoch was advanced if a barrier was needed.
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end, bool writes,
-                           uint64_t submit);
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
+                           bool writes, uint64_t submit);
 
 // >>device.c
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
 // Reports `error` under a function's name and frees it: "spy_call: ...".
-SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function, spyi_text *error);
+SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error);
 
 // >>tensor.c
 SPYI_FN void spyi_drain_releases(spy_device *device); // frees what any thread released
-SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);  // out of the list of the living, before spyi_tensor_free
-SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device); // header with reference 1 and no storage; NULL: out of memory
-SPYI_FN void spyi_tensor_free(spy_tensor *tensor);       // at reference 0, inside the device
+SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor); // out of the list of the living, before spyi_tensor_free
+SPYI_FN spy_tensor *spyi_tensor_new(
+    spy_device *device); // header with reference 1 and no storage; NULL: out of memory
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
 // A contiguous tensor on fresh memory.
-SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape, const char *label,
-                                     spyi_text *error, spy_status *status);
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
+                                     const char *label, spyi_text *error, spy_status *status);
 // Contents to and from host memory in C's layout, through the tensor's strides.
 SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
 SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
@@ -146,8 +151,8 @@ SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape); // -1: negative size or more than 2^62 elements
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
 // A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
-SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype, const char *type,
-                                           const char *function);
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
+                                           const char *type, const char *function);
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);

@@ -28,7 +28,8 @@ SPYI_FN void spyi_module_drop(spy_module *module) {
     if (spyi_atomic_add(&module->object.references, -1) == 0) spyi_module_free(module);
 }
 
-static spy_status spyi_check_module_desc(spy_device *device, const char *function, const spy_module_desc *desc) {
+static spy_status spyi_check_module_desc(spy_device *device, const char *function,
+                                         const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (!desc->path && !desc->source)
@@ -36,8 +37,8 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     for (size_t i = 0; i < desc->link_count; i++) {
         const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
         if (!linked || linked->device != device)
-            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.link[%zu] is not a living module of this device",
-                             function, i);
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.link[%zu] is not a living module of this device", function, i);
     }
     return SPY_OK;
 }
@@ -123,7 +124,8 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
     spyi_context *ctx = &device->ctx;
     spy_function *found = NULL;
     if (!name || !name[0]) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function, name ? "\"\"" : "NULL");
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
+                  name ? "\"\"" : "NULL");
     } else {
         for (found = module->functions; found; found = found->next)
             if (strcmp(found->name, name) == 0) break;
@@ -133,11 +135,12 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_overloads overloads = { NULL, 0 };
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
         if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name, spyi_text_str(&error));
+            spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
+                      spyi_text_str(&error));
         } else if (overloads.count == 0) {
             spyi_unit_near_names(module->unit, name, &error);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function, module->name, name,
-                      spyi_text_str(&error));
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function,
+                      module->name, name, spyi_text_str(&error));
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {

@@ -51,8 +51,8 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
     spyi_slab *slab = device->pool.slabs[memory];
     if (!slab || slab->used + size > slab->chunk.size) {
         slab = (spyi_slab *)spyi_allocate(&device->ctx, sizeof *slab);
-        *status = slab ? table->allocate_chunk(device->gpu, memory, (size_t)SPYI_SLAB_BYTES, "slangpy pool", &slab->chunk,
-                                               error)
+        *status = slab ? table->allocate_chunk(device->gpu, memory, (size_t)SPYI_SLAB_BYTES, "slangpy pool",
+                                               &slab->chunk, error)
                        : SPY_ERROR_OUT_OF_MEMORY;
         if (*status != SPY_OK) {
             spyi_free(&device->ctx, slab, sizeof *slab);
@@ -66,7 +66,8 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
     storage->chunk = slab->chunk;
     storage->slab = slab;
     storage->offset = slab->used;
-    slab->used += size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
+    slab->used +=
+        size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
     return storage;
 }
 
@@ -89,8 +90,8 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
             // Give cached memory back and try once more.
             spyi_text ignored = { NULL, 0, 0 };
-            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored) ==
-                SPY_OK) {
+            if (device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX,
+                                      &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
                 spyi_text_clear(error);
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
@@ -111,7 +112,8 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
 }
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    if (storage->size_class < 0) return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    if (storage->size_class < 0)
+        return; // imported: its hazards are kept until they are over, see spyi_pool_import
     device->pool.used_bytes -= storage->size;
     if (storage->slab) storage->slab->live--;
     storage->next = device->pool.free_blocks[storage->memory][storage->size_class];
@@ -194,7 +196,8 @@ static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin,
     return begin < other_end && other_begin < end;
 }
 
-SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end, bool writes) {
+SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, uint64_t begin, uint64_t end,
+                         bool writes) {
     if (storage->write_epoch == device->epoch &&
         spyi_ranges_meet(begin, end, storage->write_begin, storage->write_end))
         return true;
@@ -202,7 +205,8 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
            spyi_ranges_meet(begin, end, storage->read_begin, storage->read_end);
 }
 
-static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin, uint64_t end) {
+static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now, uint64_t begin,
+                              uint64_t end) {
     if (*epoch != now) {
         *epoch = now;
         *first = begin;
@@ -213,13 +217,15 @@ static void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, 
     if (end > *last) *last = end;
 }
 
-SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end, bool writes,
-                           uint64_t submit) {
+SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
+                           bool writes, uint64_t submit) {
     if (writes) {
-        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch, begin, end);
+        spyi_extend_range(&storage->write_epoch, &storage->write_begin, &storage->write_end, device->epoch,
+                          begin, end);
         storage->write_submit = submit;
     } else {
-        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch, begin, end);
+        spyi_extend_range(&storage->read_epoch, &storage->read_begin, &storage->read_end, device->epoch,
+                          begin, end);
     }
     storage->use_submit = submit;
 }

@@ -104,8 +104,8 @@ SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor) {
     tensor->previous = tensor->next = NULL;
 }
 
-SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape, const char *label,
-                                     spyi_text *error, spy_status *status) {
+SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
+                                     const char *label, spyi_text *error, spy_status *status) {
     int64_t count = spyi_shape_count(shape);
     uint64_t element = spyi_type_device_stride(type);
     *status = SPY_OK;
@@ -116,7 +116,8 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
         spyi_text_add(error, " of %s does not fit into any memory", type->display);
         return NULL;
     }
-    spyi_storage *storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, (uint64_t)count * element, label, error, status);
+    spyi_storage *storage =
+        spyi_pool_take(device, SPYI_MEMORY_DEVICE, (uint64_t)count * element, label, error, status);
     if (!storage) return NULL;
     spy_tensor *tensor = spyi_tensor_new(device);
     if (!tensor) {
@@ -191,9 +192,11 @@ static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text 
     spyi_storage *storage = t->storage;
     bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
     if (barrier) device->epoch++;
-    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
-                                                t->end_bytes - t->begin_bytes, barrier, error);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true, device->backend->open_submit(device->gpu));
+    spy_status status =
+        device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
+                                t->end_bytes - t->begin_bytes, barrier, error);
+    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                  device->backend->open_submit(device->gpu));
     return status;
 }
 
@@ -240,12 +243,13 @@ SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *er
 
 // >>the public functions
 
-SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype, const char *type,
-                                           const char *function) {
+SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
+                                           const char *type, const char *function) {
     if (!type) {
         if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
         if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype", function, (int)dtype);
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype",
+                      function, (int)dtype);
             return NULL;
         }
         return spyi_type_scalar(device->types, dtype);
@@ -254,7 +258,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     if (!found && module) {
         spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
         if (!object || object->device != device) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: module is not a living module of this device", function);
+            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: module is not a living module of this device", function);
             return NULL;
         }
         found = spyi_unit_find_type(module->unit, type);
@@ -266,7 +271,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   function, type, module ? module->name : "");
     } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
-                  "%s: type '%s' is not plain data (scalars, vectors, matrices, arrays and structs of these)", function, type);
+                  "%s: type '%s' is not plain data (scalars, vectors, matrices, arrays and structs of these)",
+                  function, type);
         found = NULL;
     }
     return found;
@@ -280,20 +286,20 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
-    if (!desc)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     else if (desc->shape.rank > SPY_MAX_RANK)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible", function,
-                  desc->shape.rank, SPY_MAX_RANK);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
+                  function, desc->shape.rank, SPY_MAX_RANK);
     else if (spyi_shape_count(&desc->shape) < 0)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements", function);
-    else
-        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
+                  function);
+    else type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (type) {
         uint64_t bytes = (uint64_t)spyi_shape_count(&desc->shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
-            spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu",
-                      function, type->display, (unsigned long long)bytes, desc->data_size_bytes);
+            spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                      "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu", function,
+                      type->display, (unsigned long long)bytes, desc->data_size_bytes);
         else if (!(tensor = spyi_tensor_make(device, type, &desc->shape, desc->label, &error, &status)))
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
     }
@@ -314,8 +320,8 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
 void spy_retain_tensor(spy_tensor *tensor) {
     if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_atomic_add(&tensor->object.references, 1);
     else
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "spy_retain_tensor: the tensor %s",
-                  tensor ? "has been released" : "is NULL");
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_retain_tensor: the tensor %s", tensor ? "has been released" : "is NULL");
 }
 
 void spy_release_tensor(spy_tensor *tensor) {
@@ -349,14 +355,16 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
     }
 }
 
-static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data, size_t size_bytes) {
+static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
+                                size_t size_bytes) {
     spyi_context *ctx = &tensor->object.device->ctx;
     uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
     if (size_bytes != needed) {
         spyi_text shape = { NULL, 0, 0 };
         spyi_shape_text(&tensor->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu",
-                  function, spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
+                  spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
         spyi_text_free(&shape);
         return false;
     }
@@ -398,8 +406,7 @@ spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_by
 // Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
 static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
-    case SPYI_TYPE_SCALAR:
-        return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
         size_t size = spyi_scalar_size(type->scalar);
@@ -409,12 +416,14 @@ static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
     }
     case SPYI_TYPE_ARRAY:
         for (int64_t i = 0; i < type->count; i++)
-            if (!spyi_fill_element(type->element, value, host + (size_t)i * spyi_type_host_stride(type->element)))
+            if (!spyi_fill_element(type->element, value,
+                                   host + (size_t)i * spyi_type_host_stride(type->element)))
                 return false;
         return true;
     case SPYI_TYPE_STRUCT:
         for (uint32_t i = 0; i < type->field_count; i++)
-            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset)) return false;
+            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset))
+                return false;
         return true;
     default: return false;
     }
@@ -447,16 +456,18 @@ static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error
         spyi_storage *storage = t->storage;
         bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
         if (barrier) device->epoch++;
-        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size, pattern,
-                                       barrier, error);
-        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true, device->backend->open_submit(device->gpu));
+        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size,
+                                       pattern, barrier, error);
+        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                      device->backend->open_submit(device->gpu));
     } else {
         char *all = (char *)malloc((size_t)t->element_count * host_stride);
         if (!all) {
             spyi_text_add(error, "out of host memory");
             status = SPY_ERROR_OUT_OF_MEMORY;
         } else {
-            for (int64_t i = 0; i < t->element_count; i++) memcpy(all + (size_t)i * host_stride, element, host_stride);
+            for (int64_t i = 0; i < t->element_count; i++)
+                memcpy(all + (size_t)i * host_stride, element, host_stride);
             status = spyi_tensor_upload(t, all, error);
         }
         free(all);
@@ -495,11 +506,12 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 
 // >>for backends
 
-SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk, uint64_t offset,
-                                       uint64_t size, const spy_tensor_desc *desc) {
+SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
+                                       uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc || desc->data || desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data", function);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data",
+                  function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
@@ -507,8 +519,9 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     uint64_t stride = spyi_type_device_stride(type);
     uint64_t needed = (uint64_t)spyi_shape_count(&desc->shape) * stride;
     if (needed > size || offset % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu",
-                  function, type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: the shape of %s needs %llu bytes at a multiple of %zu, got %llu at %llu", function,
+                  type->display, (unsigned long long)needed, type->device_align, (unsigned long long)size,
                   (unsigned long long)offset);
         return NULL;
     }
@@ -529,10 +542,11 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     return tensor;
 }
 
-SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk, uint64_t *offset_bytes) {
+SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
+                                  uint64_t *offset_bytes) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s", function,
-                  tensor ? "has been released" : "is NULL");
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor %s",
+                  function, tensor ? "has been released" : "is NULL");
         return false;
     }
     *chunk = tensor->storage->chunk;

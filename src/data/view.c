@@ -40,10 +40,11 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
         spyi_text shape = { NULL, 0, 0 };
         spyi_shape_text(&desc->shape, &shape);
         spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
-                  "%s: a view of shape %s with these strides and offset %lld touches elements %lld to %lld of %s; the storage "
+                  "%s: a view of shape %s with these strides and offset %lld touches elements %lld to %lld "
+                  "of %s; the storage "
                   "has %lld from the tensor's first on",
-                  function, spyi_text_str(&shape), (long long)desc->offset_elements, (long long)lowest, (long long)highest,
-                  type->display, (long long)((size - first) / stride_bytes));
+                  function, spyi_text_str(&shape), (long long)desc->offset_elements, (long long)lowest,
+                  (long long)highest, type->display, (long long)((size - first) / stride_bytes));
         spyi_text_free(&shape);
         return false;
     }
@@ -57,18 +58,19 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
     const spyi_type *type = NULL;
-    if (!desc)
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
+    if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     else if (desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape is not valid", function);
     else if (desc->strides.rank && desc->strides.rank != desc->shape.rank)
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function, desc->shape.rank,
-                  desc->strides.rank);
+        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape has rank %u, strides have %u", function,
+                  desc->shape.rank, desc->strides.rank);
     else
-        type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function) : tensor->type;
+        type = desc->type ? spyi_element_type(device, desc->module, SPY_DTYPE_DEFAULT, desc->type, function)
+                          : tensor->type;
     if (type && tensor->offset_bytes % type->device_align) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu",
-                  function, (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: the tensor begins at byte %llu of its storage, %s needs a multiple of %zu", function,
+                  (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
         type = NULL;
     }
     if (type) {
@@ -78,8 +80,8 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
             view->type = type;
             view->shape = desc->shape;
             view->strides = strides;
-            view->offset_bytes =
-                (uint64_t)((int64_t)tensor->offset_bytes + desc->offset_elements * (int64_t)spyi_type_device_stride(type));
+            view->offset_bytes = (uint64_t)((int64_t)tensor->offset_bytes +
+                                            desc->offset_elements * (int64_t)spyi_type_device_stride(type));
             spyi_tensor_measure(view);
         }
     }
@@ -92,7 +94,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
-    bool fits = shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
+    bool fits =
+        shape.rank <= SPY_MAX_RANK && spyi_shape_count(&shape) >= 0 && shape.rank >= tensor->shape.rank;
     uint32_t lead = fits ? shape.rank - tensor->shape.rank : 0;
     for (uint32_t i = 0; fits && i < tensor->shape.rank; i++)
         fits = tensor->shape.dims[i] == 1 || tensor->shape.dims[i] == shape.dims[lead + i];
@@ -111,7 +114,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
         memset(&view->strides, 0, sizeof view->strides);
         view->strides.rank = shape.rank;
         for (uint32_t i = 0; i < tensor->shape.rank; i++)
-            if (tensor->shape.dims[i] == shape.dims[lead + i]) view->strides.dims[lead + i] = tensor->strides.dims[i];
+            if (tensor->shape.dims[i] == shape.dims[lead + i])
+                view->strides.dims[lead + i] = tensor->strides.dims[i];
         spyi_tensor_measure(view);
     }
     spyi_leave(device);
@@ -121,8 +125,8 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
 // Whether `dim` is a dimension of the tensor; reports if not.
 static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *function) {
     if (dim < tensor->shape.rank) return true;
-    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u", function, dim,
-              tensor->shape.rank);
+    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u",
+              function, dim, tensor->shape.rank);
     return false;
 }
 
@@ -132,9 +136,9 @@ spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, in
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     if (step <= 0)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function, (long long)step);
-    else if (spyi_check_dim(tensor, dim, function))
-        view = spyi_view_new(tensor, function);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function,
+                  (long long)step);
+    else if (spyi_check_dim(tensor, dim, function)) view = spyi_view_new(tensor, function);
     if (view) {
         int64_t n = tensor->shape.dims[dim];
         if (start < 0) start = start < -n ? 0 : start + n;
@@ -145,7 +149,8 @@ spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, in
         int64_t stride = tensor->strides.dims[dim];
         view->shape.dims[dim] = count;
         view->strides.dims[dim] = count > 1 ? stride * step : stride;
-        if (count) view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
+        if (count)
+            view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
         spyi_tensor_measure(view);
     }
     spyi_leave(device);
@@ -160,10 +165,9 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
     if (spyi_check_dim(tensor, dim, function)) {
         int64_t n = tensor->shape.dims[dim];
         if (index < -n || index >= n)
-            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld", function,
-                      (long long)index, dim, (long long)n);
-        else
-            view = spyi_view_new(tensor, function);
+            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
+                      function, (long long)index, dim, (long long)n);
+        else view = spyi_view_new(tensor, function);
         if (view) {
             int64_t at = index < 0 ? index + n : index;
             view->offset_bytes +=
@@ -192,10 +196,9 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
         if (valid) seen |= 1u << order.dims[i];
     }
     if (!valid)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: order must name each of the %u dimensions once", function,
-                  tensor->shape.rank);
-    else
-        view = spyi_view_new(tensor, function);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: order must name each of the %u dimensions once", function, tensor->shape.rank);
+    else view = spyi_view_new(tensor, function);
     if (view) {
         for (uint32_t i = 0; i < order.count; i++) {
             view->shape.dims[i] = tensor->shape.dims[order.dims[i]];
@@ -213,10 +216,13 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     spy_device *device = tensor->object.device;
     spy_status status = SPY_OK;
     if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: other is not a living tensor of this device", function);
-    } else if (tensor->type != other->type || memcmp(&tensor->shape, &other->shape, sizeof tensor->shape) != 0 ||
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                           "%s: other is not a living tensor of this device", function);
+    } else if (tensor->type != other->type ||
+               memcmp(&tensor->shape, &other->shape, sizeof tensor->shape) != 0 ||
                memcmp(&tensor->strides, &other->strides, sizeof tensor->strides) != 0) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape, strides and type of the two differ", function);
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                           "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
         other->storage->references++;
         if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);

@@ -20,12 +20,12 @@ typedef enum spyi_walk_kind {
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;         // collapsed dimensions; 0: one element
-    uint8_t width;        // neighbouring elements a thread: 1, or 4 in wide variants
-    uint8_t unroll;       // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
-    uint8_t bindings;     // structured buffers instead of pointers
-    uint8_t index64;      // offsets beyond 32 bits
-    uint8_t folded;       // more groups than one dimension holds
+    uint8_t rank;     // collapsed dimensions; 0: one element
+    uint8_t width;    // neighbouring elements a thread: 1, or 4 in wide variants
+    uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
+    uint8_t bindings; // structured buffers instead of pointers
+    uint8_t index64;  // offsets beyond 32 bits
+    uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
     uint8_t reserved;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind | SPYI_WALK_GATHER; unused ones 0
@@ -68,8 +68,8 @@ typedef struct spyi_emitted {
 
 #define SPYI_KERNEL_ENTRY "spy_kernel"
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound, const spyi_variant_key *key,
-                             spyi_emitted *out, spyi_text *error);
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
+                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.

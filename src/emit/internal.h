@@ -9,12 +9,12 @@ typedef struct spyi_emit_state {
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
-    spyi_text fields;   // of the parameter block's struct
-    spyi_text buffers;  // entry-point parameters
+    spyi_text fields;  // of the parameter block's struct
+    spyi_text buffers; // entry-point parameters
     spyi_text body;
-    char **names;       // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues;     // of each leaf in the kernel; NULL: used where it lies
-    bool *fresh;        // the leaf's variable is declared where it is loaded
+    char **names;   // of each leaf in block and buffers: its path with dots replaced
+    char **lvalues; // of each leaf in the kernel; NULL: used where it lies
+    bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
     size_t block_align; // largest alignment of a field
     uint32_t element;   // which of the thread's elements is being written
@@ -28,8 +28,9 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s);          // wide: the last vector may be partly valid
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf);    // loaded as vectors
-SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf); // one value for all of a thread's elements
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
+SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s,
+                             uint32_t leaf); // one value for all of a thread's elements
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
 // Text that happens once a thread: hoisted values, vectors in, and vectors out.

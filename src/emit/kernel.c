@@ -25,11 +25,12 @@ static void spyi_emit_index(spyi_emit_state *s) {
     if (key->rank == 0) return;
     const char *thread = key->folded ? "spy_thread.y * spy._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
-        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread, key->width);
+        spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
+                      key->width);
     } else if (key->unroll > 1) {
         uint32_t group = s->out->group_size;
-        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n", thread, group,
-                      group * key->unroll, group);
+        spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
+                      thread, group, group * key->unroll, group);
         spyi_text_add(body, "    if (spy_i_0 >= spy._count) return;\n    uint spy_last = spy._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
@@ -43,10 +44,11 @@ static void spyi_emit_index(spyi_emit_state *s) {
     // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
     if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(body,
-                      "    spy_high = (uint((uint64_t(spy_rest) * spy._magic%u) >> 32) + spy_rest) >> spy._shift%u;\n"
-                      "    %s spy_c%u = %s(spy_rest - spy_high * spy._size%u);\n    spy_rest = spy_high;\n",
-                      d, d, index, d, index, d);
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spy._magic%u) >> 32) + spy_rest) >> spy._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spy._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, index, d);
     }
     spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -59,7 +61,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
             if (innermost && walk == SPYI_WALK_STILL) continue;
             spyi_text_add(body, first ? "" : " + ");
             first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED) spyi_text_add(body, "spy_c%u * spy.%s__stride%u", d, s->names[i], d);
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u * spy.%s__stride%u", d, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -68,9 +71,11 @@ static void spyi_emit_index(spyi_emit_state *s) {
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
-static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top, const char *indent) {
+static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const char *lvalue, bool top,
+                                const char *indent) {
     const spyi_node *node = &s->bound->nodes[node_index];
-    if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf)) s->fresh[node->leaf] = true;
+    if (top && node->leaf >= 0 && node->in && !spyi_gathers(s, (uint32_t)node->leaf))
+        s->fresh[node->leaf] = true;
     else if (top) spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(node->type), lvalue);
     if (node->leaf >= 0) {
         free(s->lvalues[node->leaf]);
@@ -104,7 +109,8 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
 }
 
 // The call for the current element, and its stores.
-static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments, const char *indent) {
+static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
+                           const char *indent) {
     const spyi_bound *b = s->bound;
     for (uint32_t p = 0; p < b->param_count; p++) { // outputs go back from this element's variables
         if (!b->nodes[p].out) continue;
@@ -145,7 +151,8 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         bool guarded = tail && s->element > 0;
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
-        else if (!wide && s->element > 0) spyi_text_add(&s->body, "    if (spy_i%s >= spy._count) return;\n", s->suffix);
+        else if (!wide && s->element > 0)
+            spyi_text_add(&s->body, "    if (spy_i%s >= spy._count) return;\n", s->suffix);
         spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
         if (guarded) spyi_text_add(&s->body, "    }\n");
         spyi_text_free(&arguments[s->element]);
@@ -157,8 +164,8 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
 
 // >>the whole
 
-SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound, const spyi_variant_key *key,
-                             spyi_emitted *out, spyi_text *error) {
+SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
+                             const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
     const spyi_limits *limits = &device->base->limits;
     spyi_emit_state s;
@@ -172,24 +179,36 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = key->rank == 0 ? 1 : limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    out->group_size = key->rank == 0                      ? 1
+                      : limits->info.max_group_size < 256 ? limits->info.max_group_size
+                                                          : 256;
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) {
         spyi_declare_block(&s);
         spyi_emit_body(&s, function->name);
         out->block_by_address = out->block_size > limits->max_block_bytes;
-        const char *shape = key->rank == 0 ? "one element" : key->width > 1 ? "wide" : spyi_needs_coordinates(&s) ? "strided" : "flat";
-        spyi_text_add(&out->text, "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
-                      bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width * key->unroll,
-                      key->width * key->unroll == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
-                      key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-        if (out->block_size) spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
+        const char *shape = key->rank == 0               ? "one element"
+                            : key->width > 1             ? "wide"
+                            : spyi_needs_coordinates(&s) ? "strided"
+                                                         : "flat";
+        spyi_text_add(
+            &out->text,
+            "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+            bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width * key->unroll,
+            key->width * key->unroll == 1 ? "" : "s", out->group_size,
+            key->bindings ? "structured buffers" : "pointers", key->index64 ? ", 64-bit offsets" : "",
+            spyi_unit_name(function->module->unit));
+        if (out->block_size)
+            spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
         // A global block is read field by field; an entry-point parameter would first be copied whole.
         if (out->block_size && !out->block_by_address)
             spyi_text_add(&out->text, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
-        spyi_text_add(&out->text, "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : SV_DispatchThreadID",
-                      out->group_size, SPYI_KERNEL_ENTRY);
-        if (out->block_size && out->block_by_address) spyi_text_add(&out->text, ",\n                uniform SpyBlock* spy");
+        spyi_text_add(
+            &out->text,
+            "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : SV_DispatchThreadID",
+            out->group_size, SPYI_KERNEL_ENTRY);
+        if (out->block_size && out->block_by_address)
+            spyi_text_add(&out->text, ",\n                uniform SpyBlock* spy");
         spyi_text_add(&out->text, "%s)\n{\n", spyi_text_str(&s.buffers));
         spyi_text_add(&out->text, "%s}\n", spyi_text_str(&s.body));
     }

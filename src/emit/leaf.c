@@ -4,8 +4,8 @@
 // >>leaves
 
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
-    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD || leaf->source == SPYI_SOURCE_NEW ||
-           leaf->source == SPYI_SOURCE_READBACK;
+    return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
+           leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
@@ -34,7 +34,8 @@ static bool spyi_bare_bool(const spyi_type *type) {
 }
 
 // `expression` of memory type `from` as a value of type `to`.
-static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression, spyi_text *out) {
+static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
+                            spyi_text *out) {
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
     else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
     else if (from == to) spyi_text_add(out, "%s", expression);
@@ -53,8 +54,12 @@ static void spyi_spell_store(const spyi_type *from, const char *expression, spyi
 
 // >>how a leaf is walked
 
-SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) { return s->key->walk[leaf] & SPYI_WALK_MASK; }
-SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) { return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0; }
+SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) {
+    return s->key->walk[leaf] & SPYI_WALK_MASK;
+}
+SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
+}
 
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
     uint32_t walk = spyi_walk_of(s, leaf);
@@ -63,10 +68,13 @@ SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
 
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
     uint32_t walk = spyi_walk_of(s, i);
-    return !s->bound->leaves[i].out && (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
+    return !s->bound->leaves[i].out &&
+           (walk == SPYI_WALK_UNIFORM || (s->key->width > 1 && walk == SPYI_WALK_STILL));
 }
 
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) { return s->key->width > 1 && s->key->rank == 1; }
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
+    return s->key->width > 1 && s->key->rank == 1;
+}
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++)
@@ -79,7 +87,9 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
 }
 
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
-static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) { return spyi_memory_type(s, i)->columns; }
+static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) {
+    return spyi_memory_type(s, i)->columns;
+}
 
 // >>the block
 
@@ -103,10 +113,10 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
 }
 
 // A field of the block: its text, its place, and the step that fills it.
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
-                           const char *format, ...) SPYI_PRINTF(7, 8);
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size, size_t align,
-                           const char *format, ...) {
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+                           size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
+static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+                           size_t align, const char *format, ...) {
     char line[512];
     va_list list;
     va_start(list, format);
@@ -154,8 +164,8 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
     } else {
-        spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s", leaf->out ? "RW" : "",
-                      spyi_text_str(&type), s->names[i]);
+        spyi_text_add(&s->buffers, ",\n                uniform %sStructuredBuffer<%s> b_%s",
+                      leaf->out ? "RW" : "", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
     }
     spyi_text_free(&type);
@@ -185,17 +195,20 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align, "%s %s",
-                           spyi_spell(type), name);
+            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align,
+                           "%s %s", spyi_spell(type), name);
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
-        if (key->bindings && !spyi_is_wide(s, i)) spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
+        if (key->bindings && !spyi_is_wide(s, i))
+            spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
         for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
             if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
-                spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index, name, d);
+                spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index,
+                               name, d);
         for (uint32_t d = 0; d < leaf->consumed && spyi_gathers(s, i); d++)
-            spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name, d);
+            spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name,
+                           d);
     }
     if (s->out->block_size) // as large as the compiler makes it, and whole words
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
@@ -204,7 +217,8 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 // >>places
 
 // Where leaf `i`'s current element lies: "spy.x[...]". Wide leaves: vector number `vector` of the thread's.
-static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store, spyi_text *out) {
+static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
+                       spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
@@ -225,7 +239,8 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     } else if (walk == SPYI_WALK_LINEAR) {
         // Of several elements all are loaded, so that the loads are under way together; the last one stands in for
         // those behind the end.
-        spyi_text_add(out, s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s", plus, s->suffix);
+        spyi_text_add(out, s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s", plus,
+                      s->suffix);
         plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
         spyi_text_add(out, "%s%s_at", plus, name);
@@ -263,6 +278,7 @@ static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
         spyi_component(s, i, c, &value);
     }
     if (n > 1) spyi_text_add(&value, ")");
+    if (n == 1) memory = spyi_type_scalar(s->types, memory->scalar); // vectors of enums hold their integers
     spyi_spell_load(memory, s->bound->leaves[i].type, spyi_text_str(&value), out);
     spyi_text_free(&value);
 }
@@ -285,7 +301,8 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
 }
 
 // Loads or stores one value of leaf `i` between memory and the variable `value`; gathered ones piece by piece.
-static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store, const char *indent) {
+static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
+                            const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text place = { NULL, 0, 0 }, part = { NULL, 0, 0 }, inner = { NULL, 0, 0 }, line = { NULL, 0, 0 };
     const spyi_type *memory = spyi_memory_type(s, i);
@@ -296,8 +313,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         int64_t pieces = 1;
         for (uint32_t d = 0; d < leaf->consumed; d++) pieces *= leaf->consumed_dims[d];
         for (uint32_t d = 0; d < leaf->consumed; d++) {
-            spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ", pieces <= 16 ? "[ForceUnroll] " : "", d, d,
-                          (long long)leaf->consumed_dims[d], d);
+            spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ",
+                          pieces <= 16 ? "[ForceUnroll] " : "", d, d, (long long)leaf->consumed_dims[d], d);
             spyi_text_add(&part, "[spy_%u]", d);
             spyi_text_add(&inner, "%sspy_%u * spy.%s__inner%u", d ? " + " : "", d, s->names[i], d);
             type = type->element ? type->element : type;
@@ -332,7 +349,8 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
         if (!leaf->in && spyi_has_tail(s)) // the last thread keeps what lies behind the end
-            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data, place.data);
+            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data,
+                          place.data);
         spyi_text_free(&name);
         spyi_text_free(&place);
     }
@@ -359,7 +377,8 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
 
 SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i)) continue;
+        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i))
+            continue;
         uint32_t n = spyi_components(s, i);
         for (uint32_t v = 0; v < n; v++) {
             spyi_text place = { NULL, 0, 0 };
@@ -376,7 +395,8 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
+        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "",
+                      s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
@@ -391,7 +411,8 @@ SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *ind
         return;
     }
     const char *type = s->fresh[i] ? spyi_spell(s->bound->leaves[i].type) : "";
-    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i], spyi_text_str(&value));
+    spyi_text_add(&s->body, "%s%s%s%s = %s;\n", indent, type, type[0] ? " " : "", s->lvalues[i],
+                  spyi_text_str(&value));
     spyi_text_free(&value);
 }
 

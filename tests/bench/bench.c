@@ -20,7 +20,7 @@
 #define POISON 77.0
 #define FLOATS 32  // of a tiny tensor
 #define OUTPUTS 16 // rotating ones
-#define WORK_BYTES 256 // of the text of a note
+#define NOTE_BYTES 256 // of the text of a note
 
 typedef struct world {
     bench out;
@@ -32,7 +32,6 @@ typedef struct world {
     int64_t x0, x1, x2;    // sizes of the odd broadcast
     spy_tensor *a, *b, *c; // n floats each
     void *scratch;         // host memory for any one tensor
-    size_t scratch_bytes;
 } world;
 
 // ---- counting allocations
@@ -471,7 +470,7 @@ static void measure_calls(calls *c, const char *item, const char *total, void (*
         bench_fail(&w->out, item, "%llu of %zu calls reached the GPU", (unsigned long long)(after.calls - before.calls), count);
         return;
     }
-    char note[WORK_BYTES], name[64];
+    char note[NOTE_BYTES], name[64];
     snprintf(note, sizeof note, "a call: %.3f barriers, %.4f submits, %.3f mallocs of this thread",
              (double)(after.barriers - before.barriers) / (double)count, (double)(after.submits - before.submits) / (double)count,
              (double)malloced / (double)(count * ROUNDS));
@@ -670,7 +669,7 @@ static void run_cold(world *w, const options *o) {
     spy_tensor_read(made[2], int_back, sizeof int_back);
     for (size_t s = 0; s < FLOATS; ++s)
         if (int_back[s] != 2 * ints[s]) bench_fail(&w->out, "new_signature", "int %zu is %d", s, (int)int_back[s]);
-    char note[WORK_BYTES];
+    char note[NOTE_BYTES];
     snprintf(note, sizeof note, "add(t1,s) %.3f, add(t2,t2) %.3f, add_int %.3f, brdf %.3f, add8 %.3f", seconds[0], seconds[1],
              seconds[2], seconds[3], seconds[4]);
     bench_report(&w->out, "new_signature", "s", seconds, 5, note);
@@ -719,8 +718,7 @@ static void run_warm(world *w, const options *o) {
     w->side = w->quick ? 1024 : 8192;
     w->n = w->side * w->side;
     w->x0 = w->quick ? 31 : 127, w->x1 = w->quick ? 63 : 511, w->x2 = w->quick ? 127 : 1023;
-    w->scratch_bytes = (size_t)w->n * sizeof(float);
-    w->scratch = malloc(w->scratch_bytes);
+    w->scratch = malloc((size_t)w->n * sizeof(float));
     if (w->scratch == NULL) {
         bench_fail(&w->out, "device", "out of host memory");
         return;

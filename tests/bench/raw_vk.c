@@ -407,7 +407,7 @@ static bool fetch_tiny(raw *r, const buffer *host, const buffer *device) {
 // `count` calls over rotating outputs (a barrier a round of them) or, as a chain, x += 1 from one buffer to the other.
 static bool measure_many(raw *r, const buffer *host, const buffer *device, uint32_t count, bool chain) {
     enum { ROUNDS = 5 };
-    double record_ns[ROUNDS], total_us[ROUNDS];
+    double record_us[ROUNDS], total_us[ROUNDS];
     const char *item = chain ? "raw_chain" : "raw_rotating";
     for (int round = -1; round < ROUNDS; ++round) { // -1 warms up
         if (!prepare_tiny(r, host, device)) return false;
@@ -425,7 +425,7 @@ static bool measure_many(raw *r, const buffer *host, const buffer *device, uint3
         const double recorded = bench_now_ns();
         if (!submit(r) || !wait(r, false)) return false;
         const double end = bench_now_ns();
-        if (round >= 0) record_ns[round] = (recorded - recording) / count;
+        if (round >= 0) record_us[round] = (recorded - recording) / count * 1e-3;
         if (round >= 0) total_us[round] = (end - start) / count * 1e-3;
         if (!fetch_tiny(r, host, device)) return false;
         for (uint32_t t = 2; t < (chain ? 4u : 2u + OUTPUTS); ++t)
@@ -439,7 +439,7 @@ static bool measure_many(raw *r, const buffer *host, const buffer *device, uint3
                 }
             }
     }
-    bench_report(&r->out, chain ? "raw_record_chain" : "raw_record", "ns", record_ns, ROUNDS,
+    bench_report(&r->out, chain ? "raw_record_chain" : "raw_record", "us", record_us, ROUNDS,
                  chain ? "bind pipeline, push constants, dispatch, barrier" : "push constants, dispatch");
     bench_report(&r->out, item, "us", total_us, ROUNDS, "one submission, wait included");
     return true;

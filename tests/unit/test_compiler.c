@@ -644,8 +644,7 @@ static void test_hostile_names(void **state) {
         "Array",
         "Array<float>",
         "Array<,3>",
-        "Array<Array<Array<Array<Array<Array<Array<Array<Array<Array<Array<float,1>,1>,1>,1>,1>,1>,1>,1>,1>,"
-        "1>,1>",
+        "Array<Array<Array<Array<Array<Array<Array<Array<Array<float,1>,1>,1>,1>,1>,1>,1>,1>,1>",
         "float.Differential.Differential.Differential",
         "Circle.Nothing",
         "ns.f.x",

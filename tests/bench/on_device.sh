@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# tests/bench/on_device.sh [TEST...]: on a GPU machine that has ./.carry (pack_device): installs the Vulkan loader, compiles
+# the single headers, the benchmark and the GPU tests, runs the tests (all, or tests/gpu/TEST.c), then `tests/bench/run`.
+# Ends within LIMIT seconds (530). Results go to $OUT: log.txt, tests.txt, bench.json, kernels.tar.gz.
+#
+# Environment: LIMIT; TEST_SECONDS for all tests together (170; 0: none); SPY_TEST_SIZE (normal) and SPY_TEST_SEED for the
+# tests; BENCH_ARGS for tests/bench/run, BENCH=0 for none; CC.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+SECONDS=0
+top=$PWD
+carry=$top/.carry
+export OUT=${OUT:-$top/build/on_device}
+work=$top/build/on_device_work # ignored by git, kept between calls on one machine
+mkdir -p "$OUT" "$work"
+limit=${LIMIT:-530}
+test_seconds=${TEST_SECONDS:-170}
+cc=${CC:-gcc}
+say() { echo "== $(printf %3d $SECONDS) s  $*"; }
+
+unpack() { # ARCHIVE FOLDER
+    mkdir -p "$2"
+    tar -C "$2" -xJf "$1" 2>/dev/null || python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$2"
+}
+
+loader() {
+    local f
+    if [[ $(ldconfig -p) == *libvulkan.so.1* ]]; then return; fi
+    for f in "$carry"/deb/*.deb; do dpkg -x "$f" / || return; done
+    ldconfig
+}
+
+# compile NAME SOURCE...: a program of the work folder, with the carried headers before any of the machine's own.
+flags=(-std=c11 -O2 -g -DNDEBUG -I"$top" -I"$top/tests/common" -isystem "$carry/include")
+libs=(-L"$work/lib" -Wl,-rpath,"$work/lib" -lpthread -ldl -lm)
+compile() {
+    local name=$1
+    shift
+    "$cc" "${flags[@]}" "$@" -o "$work/$name" "${libs[@]}" >"$work/$name.txt" 2>&1 && return
+    echo "$name does not compile:"
+    head -30 "$work/$name.txt"
+    return 1
+}
+
+compile_all() {
+    mkdir -p "$work/lib" "$work/gpu" "$work/bench"
+    cp "$carry"/lib/* "$work/lib/"
+    ln -sf libcmocka.so.0 "$work/lib/libcmocka.so"
+    (cd "$top" && "$cc" "${flags[@]}" -c tests/common/implementation.c -o "$work/implementation.o") || return
+    local helpers=() c name
+    for c in tests/gpu/*.c; do
+        case $c in tests/gpu/test_*) ;; *) if [ -e "$c" ]; then helpers+=("$c"); fi ;; esac
+    done
+    # __FILE__ is how the benchmark finds bench.slang: paths from the repository's root, as make gives them.
+    for c in tests/bench/*.c; do compile "bench/$(basename "$c" .c)" "$c" "$work/implementation.o" & done
+    for name in "${tests[@]}"; do
+        compile "gpu/$name" "tests/gpu/$name.c" ${helpers[@]+"${helpers[@]}"} "$work/implementation.o" -lcmocka &
+    done
+    wait
+    [ -x "$work/bench/bench" ] && [ -x "$work/bench/raw_vk" ]
+}
+
+run_tests() {
+    local name left status
+    local end=$((SECONDS + test_seconds))
+    for name in "${tests[@]}"; do
+        if [ ! -x "$work/gpu/$name" ]; then
+            echo "FAILED   $name: not compiled"
+            continue
+        fi
+        left=$((end - SECONDS))
+        if [ $left -lt 5 ]; then
+            echo "LEFT OUT $name: the tests' time is up"
+            continue
+        fi
+        say "$name"
+        timeout -k 5 $left "$work/gpu/$name" >"$work/gpu/$name.txt" 2>&1
+        status=$?
+        { echo "==== $name, exit status $status"; cat "$work/gpu/$name.txt"; } >>"$OUT/tests.txt"
+        if [ $status = 0 ]; then
+            grep -E '^\[  (PASSED|SKIPPED)|seed|passed' "$work/gpu/$name.txt" | tail -12
+        else
+            echo "FAILED   $name: exit status $status"
+            tail -c 3000 "$work/gpu/$name.txt"
+        fi
+    done
+}
+
+main() {
+    say "machine"
+    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+    grep -m1 'model name' /proc/cpuinfo
+    nproc
+    "$cc" --version | head -1
+    python3 -c 'import sys, torch; print("python", sys.version.split()[0], "torch", torch.__version__)'
+    say "loader"
+    loader
+    unpack "$carry/slang.tar.xz" "$work/slang"
+    export SLANGPY_SLANG_LIBRARY=$work/slang/libslang-compiler.so
+    if [ -e "$carry/rival.tar.xz" ]; then
+        unpack "$carry/rival.tar.xz" "$work/rival"
+        export SLANGPY_RIVAL=$work/rival
+    fi
+    say "compile"
+    if ! compile_all; then
+        echo "nothing to run"
+        return 1
+    fi
+    say "device"
+    if ! "$work/bench/raw_vk" --quick | tee "$work/probe.txt" || grep -q '^device: llvmpipe' "$work/probe.txt"; then
+        export VK_DRIVER_FILES=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
+        export VK_ICD_FILENAMES=$VK_DRIVER_FILES # the name that older loaders know
+        export __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
+        say "again with VK_DRIVER_FILES"
+        "$work/bench/raw_vk" --quick
+    fi
+    export SPY_TEST_SIZE=${SPY_TEST_SIZE:-normal} XDG_CACHE_HOME=$work/cache SPIRV_VAL=$carry/bin/spirv-val
+    if [ "$test_seconds" -gt 0 ]; then
+        rm -f "$OUT/tests.txt"
+        run_tests
+    fi
+    if [ "${BENCH:-1}" = 1 ]; then
+        say "bench"
+        rm -rf "$work/kernels"
+        mkdir -p "$work/kernels"
+        # shellcheck disable=SC2086
+        timeout -k 5 $((limit - SECONDS)) python3 tests/bench/run "$work/bench" --seconds $((limit - SECONDS - 20)) \
+            --out "$OUT/bench.json" --dump "$work/kernels" ${BENCH_ARGS:-}
+        tar -C "$work" -czf "$OUT/kernels.tar.gz" kernels
+    fi
+    say "done"
+}
+
+tests=("$@")
+if [ ${#tests[@]} = 0 ]; then
+    for c in tests/gpu/test_*.c; do if [ -e "$c" ]; then tests+=("$(basename "$c" .c)"); fi; done
+fi
+main 2>&1 | tee "$OUT/log.txt"
+exit "${PIPESTATUS[0]}"
