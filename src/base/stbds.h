@@ -48,5 +48,8 @@
 // Keys are lvalues, as C++ needs: stb_ds's own macro for C says `typeof`, which gcc -std=c11 does not know.
 #undef STBDS_ADDRESSOF
 #define STBDS_ADDRESSOF(typevar, value) &(value)
+// stb_ds's own is a signed difference, which -Wconversion refuses at each use.
+#undef STBDS_OFFSETOF
+#define STBDS_OFFSETOF(var, field) ((size_t)((char *)&(var)->field - (char *)(var)))
 
 #endif

@@ -91,33 +91,36 @@ static inline void bench_skip(bench *b, const char *item, const char *why) {
 }
 
 // Report `count` samples of one item by their median; sorts them. `note` may be "".
-static inline void bench_report(bench *b, const char *item, const char *unit, double *samples, size_t count, const char *note) {
+static inline void bench_report(bench *b, const char *item, const char *unit, double *samples, size_t count,
+                                const char *note) {
     if (count == 0) {
         bench_fail(b, item, "no samples");
         return;
     }
     qsort(samples, count, sizeof *samples, bench_compare);
     const double value = (samples[count / 2] + samples[(count - 1) / 2]) / 2;
-    printf("%-22s %12.4g %-6s (%.4g .. %.4g, %zu)%s%s\n", item, value, unit, samples[0], samples[count - 1], count,
-           note[0] != '\0' ? "  " : "", note);
+    printf("%-22s %12.4g %-6s (%.4g .. %.4g, %zu)%s%s\n", item, value, unit, samples[0], samples[count - 1],
+           count, note[0] != '\0' ? "  " : "", note);
     fflush(stdout);
     if (b->json == NULL) return;
     fputs("{\"item\": ", b->json);
     bench_json_text(b->json, item);
     fputs(", \"unit\": ", b->json);
     bench_json_text(b->json, unit);
-    fprintf(b->json, ", \"value\": %.9g, \"min\": %.9g, \"max\": %.9g, \"samples\": %zu, \"note\": ", value, samples[0],
-            samples[count - 1], count);
+    fprintf(b->json, ", \"value\": %.9g, \"min\": %.9g, \"max\": %.9g, \"samples\": %zu, \"note\": ", value,
+            samples[0], samples[count - 1], count);
     bench_json_text(b->json, note);
     fputs("}\n", b->json);
     fflush(b->json);
 }
 
-static inline void bench_report_one(bench *b, const char *item, const char *unit, double value, const char *note) {
+static inline void bench_report_one(bench *b, const char *item, const char *unit, double value,
+                                    const char *note) {
     bench_report(b, item, unit, &value, 1, note);
 }
 
-static inline void bench_report_device(bench *b, const char *name, const char *driver, bool is_cpu, bool quick) {
+static inline void bench_report_device(bench *b, const char *name, const char *driver, bool is_cpu,
+                                       bool quick) {
     printf("device: %s, %s%s, %s sizes\n", name, driver, is_cpu ? " (a CPU)" : "", quick ? "quick" : "full");
     if (b->json == NULL) return;
     fputs("{\"item\": \"device\", \"name\": ", b->json);

@@ -32,6 +32,7 @@ loader() {
 
 # compile NAME SOURCE...: a program of the work folder, with the carried headers before any of the machine's own.
 flags=(-std=c11 -O2 -g -DNDEBUG -I"$top" -I"$top/tests/common" -isystem "$carry/include")
+# shellcheck disable=SC2054
 libs=(-L"$work/lib" -Wl,-rpath,"$work/lib" -lpthread -ldl -lm)
 compile() {
     local name=$1
@@ -107,8 +108,9 @@ main() {
         return 1
     fi
     say "device"
-    if ! "$work/bench/raw_vk" --quick | tee "$work/probe.txt" || grep -q '^device: llvmpipe' "$work/probe.txt"; then
-        export VK_DRIVER_FILES=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
+    local icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
+    if { ! "$work/bench/raw_vk" --quick | tee "$work/probe.txt" || grep -q '^device: llvmpipe' "$work/probe.txt"; } && [ -e $icd ]; then
+        export VK_DRIVER_FILES=$icd
         export VK_ICD_FILENAMES=$VK_DRIVER_FILES # the name that older loaders know
         export __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
         say "again with VK_DRIVER_FILES"

@@ -40,9 +40,9 @@ static const uint32_t add_spirv[] = {
     0x00000004, 0x000100fd, 0x00010038
 };
 
-#define FLOATS 32         // of one tiny tensor
-#define TINY_SPACING 256  // bytes from one tiny tensor to the next
-#define OUTPUTS 16        // rotating ones
+#define FLOATS 32        // of one tiny tensor
+#define TINY_SPACING 256 // bytes from one tiny tensor to the next
+#define OUTPUTS 16       // rotating ones
 #define RING_BYTES (16u << 20)
 
 typedef struct buffer {
@@ -71,13 +71,13 @@ typedef struct raw {
     double created_ms;
 } raw;
 
-#define TRY(call)                                                                                             \
-    do {                                                                                                      \
-        const VkResult result_ = (call);                                                                      \
-        if (result_ != VK_SUCCESS) {                                                                          \
-            bench_fail(&r->out, "raw_vk", "%s gave %d (line %d)", #call, (int)result_, __LINE__);             \
-            return false;                                                                                     \
-        }                                                                                                     \
+#define TRY(call)                                                                                            \
+    do {                                                                                                     \
+        const VkResult result_ = (call);                                                                     \
+        if (result_ != VK_SUCCESS) {                                                                         \
+            bench_fail(&r->out, "raw_vk", "%s gave %d (line %d)", #call, (int)result_, __LINE__);            \
+            return false;                                                                                    \
+        }                                                                                                    \
     } while (0)
 
 // ---- set-up
@@ -91,9 +91,11 @@ static int rank_of(VkPhysicalDeviceType type) {
 static bool create_device(raw *r) {
     const double start = bench_now_ns();
     TRY(volkInitialize());
-    const VkApplicationInfo app = { .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2 };
-    TRY(vkCreateInstance(&(VkInstanceCreateInfo){ .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app },
-                         NULL, &r->instance));
+    const VkApplicationInfo app = { .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                    .apiVersion = VK_API_VERSION_1_2 };
+    TRY(vkCreateInstance(
+        &(VkInstanceCreateInfo){ .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app },
+        NULL, &r->instance));
     volkLoadInstance(r->instance);
     VkPhysicalDevice all[16];
     uint32_t count = 16;
@@ -116,15 +118,16 @@ static bool create_device(raw *r) {
     VkQueueFamilyProperties families[16];
     uint32_t family_count = 16;
     vkGetPhysicalDeviceQueueFamilyProperties(r->physical, &family_count, families);
-    while (r->family < family_count &&
-           (!(families[r->family].queueFlags & VK_QUEUE_COMPUTE_BIT) || families[r->family].timestampValidBits == 0))
+    while (r->family < family_count && (!(families[r->family].queueFlags & VK_QUEUE_COMPUTE_BIT) ||
+                                        families[r->family].timestampValidBits == 0))
         r->family++;
     if (r->family == family_count) {
         bench_fail(&r->out, "raw_vk", "no queue with compute and timestamps");
         return false;
     }
     const float priority = 1;
-    VkPhysicalDeviceVulkan12Features features = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+    VkPhysicalDeviceVulkan12Features features = { .sType =
+                                                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                   .bufferDeviceAddress = VK_TRUE };
     const VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                             .queueFamilyIndex = r->family,
@@ -143,35 +146,42 @@ static bool create_device(raw *r) {
 }
 
 static bool create_objects(raw *r) {
-    TRY(vkCreateCommandPool(r->device,
-                            &(VkCommandPoolCreateInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                                        .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                                        .queueFamilyIndex = r->family },
-                            NULL, &r->pool));
-    TRY(vkAllocateCommandBuffers(r->device,
-                                 &(VkCommandBufferAllocateInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                                 .commandPool = r->pool,
-                                                                 .commandBufferCount = 1 },
-                                 &r->cmd));
-    TRY(vkCreateFence(r->device, &(VkFenceCreateInfo){ .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO }, NULL, &r->fence));
+    TRY(vkCreateCommandPool(
+        r->device,
+        &(VkCommandPoolCreateInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                    .queueFamilyIndex = r->family },
+        NULL, &r->pool));
+    TRY(vkAllocateCommandBuffers(
+        r->device,
+        &(VkCommandBufferAllocateInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandPool = r->pool,
+                                        .commandBufferCount = 1 },
+        &r->cmd));
+    TRY(vkCreateFence(r->device, &(VkFenceCreateInfo){ .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO }, NULL,
+                      &r->fence));
     const VkPushConstantRange range = { VK_SHADER_STAGE_COMPUTE_BIT, 0, 24 };
-    TRY(vkCreatePipelineLayout(r->device,
-                               &(VkPipelineLayoutCreateInfo){ .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                                              .pushConstantRangeCount = 1,
-                                                              .pPushConstantRanges = &range },
-                               NULL, &r->layout));
+    TRY(vkCreatePipelineLayout(
+        r->device,
+        &(VkPipelineLayoutCreateInfo){ .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                       .pushConstantRangeCount = 1,
+                                       .pPushConstantRanges = &range },
+        NULL, &r->layout));
     VkShaderModule module;
-    TRY(vkCreateShaderModule(r->device,
-                             &(VkShaderModuleCreateInfo){ .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                                          .codeSize = sizeof add_spirv,
-                                                          .pCode = add_spirv },
-                             NULL, &module));
-    const VkComputePipelineCreateInfo info = { .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-                                               .stage = { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                                                          .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                                                          .module = module,
-                                                          .pName = "main" },
-                                               .layout = r->layout };
+    TRY(vkCreateShaderModule(
+        r->device,
+        &(VkShaderModuleCreateInfo){ .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                     .codeSize = sizeof add_spirv,
+                                     .pCode = add_spirv },
+        NULL, &module));
+    const VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                   .module = module,
+                   .pName = "main" },
+        .layout = r->layout
+    };
     TRY(vkCreateComputePipelines(r->device, VK_NULL_HANDLE, 1, &info, NULL, &r->add));
     vkDestroyShaderModule(r->device, module, NULL);
     return true;
@@ -183,17 +193,20 @@ static bool create_buffer(raw *r, buffer *b, VkDeviceSize size, bool on_host) {
     TRY(vkCreateBuffer(r->device,
                        &(VkBufferCreateInfo){ .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                               .size = size,
-                                              .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                              .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                       VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                                                        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                                        VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT },
                        NULL, &b->handle));
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(r->device, b->handle, &needs);
     // Host memory: cached and coherent, and not the window into device memory, which the host reads at a snail's pace.
-    const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+    const VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                       VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                                        VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     const VkMemoryPropertyFlags wanted = on_host ? host : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    const VkMemoryPropertyFlags avoided = on_host ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    const VkMemoryPropertyFlags avoided =
+        on_host ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
     uint32_t type = UINT32_MAX;
     for (uint32_t i = r->memory.memoryTypeCount; i-- > 0;) {
         const VkMemoryPropertyFlags flags = r->memory.memoryTypes[i].propertyFlags;
@@ -214,7 +227,8 @@ static bool create_buffer(raw *r, buffer *b, VkDeviceSize size, bool on_host) {
                          NULL, &b->memory));
     TRY(vkBindBufferMemory(r->device, b->handle, b->memory, 0));
     b->address = vkGetBufferDeviceAddress(
-        r->device, &(VkBufferDeviceAddressInfo){ .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = b->handle });
+        r->device, &(VkBufferDeviceAddressInfo){ .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                                 .buffer = b->handle });
     if (on_host) TRY(vkMapMemory(r->device, b->memory, 0, VK_WHOLE_SIZE, 0, &b->mapped));
     return true;
 }
@@ -227,8 +241,9 @@ static void destroy_buffer(raw *r, buffer *b) {
 // ---- commands
 
 static bool begin(raw *r) {
-    TRY(vkBeginCommandBuffer(r->cmd, &(VkCommandBufferBeginInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                                                  .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT }));
+    TRY(vkBeginCommandBuffer(
+        r->cmd, &(VkCommandBufferBeginInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                             .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT }));
     return true;
 }
 
@@ -255,21 +270,22 @@ static void barrier(raw *r) {
     const VkMemoryBarrier all = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                   .srcAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
                                   .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT };
-    vkCmdPipelineBarrier(r->cmd, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &all, 0, NULL, 0,
-                         NULL);
+    vkCmdPipelineBarrier(r->cmd, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1,
+                         &all, 0, NULL, 0, NULL);
 }
 
 // Only what dependent dispatches need: write to read in the compute stage.
 static void compute_barrier(raw *r) {
     const VkMemoryBarrier writes = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                     .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT };
-    vkCmdPipelineBarrier(r->cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &writes, 0,
-                         NULL, 0, NULL);
+                                     .dstAccessMask =
+                                         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT };
+    vkCmdPipelineBarrier(r->cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                         0, 1, &writes, 0, NULL, 0, NULL);
 }
 
-static void record_copy(raw *r, const buffer *from, const buffer *to, VkDeviceSize from_offset, VkDeviceSize to_offset,
-                        VkDeviceSize size) {
+static void record_copy(raw *r, const buffer *from, const buffer *to, VkDeviceSize from_offset,
+                        VkDeviceSize to_offset, VkDeviceSize size) {
     const VkBufferCopy region = { from_offset, to_offset, size };
     vkCmdCopyBuffer(r->cmd, from->handle, to->handle, 1, &region);
 }
@@ -353,7 +369,8 @@ static bool measure_copy(raw *r, buffer *ring, const char *item, VkDeviceSize si
     buffer from, to;
     if (!create_buffer(r, &from, size, false) || !create_buffer(r, &to, size, false)) return false;
     const bool done = fill_random(r, &from, ring, 1) && fill_random(r, &to, ring, 2) &&
-                      time_copies(r, item, &from, &to, 2 * (double)size) && check_random(r, item, &to, ring, 1);
+                      time_copies(r, item, &from, &to, 2 * (double)size) &&
+                      check_random(r, item, &to, ring, 1);
     destroy_buffer(r, &from);
     destroy_buffer(r, &to);
     return done;
@@ -364,7 +381,8 @@ static bool measure_transfers(raw *r, buffer *ring, VkDeviceSize size) {
     if (!create_buffer(r, &host, size, true) || !create_buffer(r, &device, size, false)) return false;
     uint64_t *words = (uint64_t *)host.mapped;
     for (VkDeviceSize i = 0; i < size / 8; ++i) words[i] = bench_hash(i, 3);
-    bool done = fill_random(r, &device, ring, 2) && time_copies(r, "raw_upload", &host, &device, (double)size) &&
+    bool done = fill_random(r, &device, ring, 2) &&
+                time_copies(r, "raw_upload", &host, &device, (double)size) &&
                 check_random(r, "raw_upload", &device, ring, 3);
     memset(host.mapped, 0xCD, size);
     done = done && time_copies(r, "raw_download", &device, &host, (double)size);
@@ -433,8 +451,8 @@ static bool measure_many(raw *r, const buffer *host, const buffer *device, uint3
                 const uint32_t last = t == 2 + (count - 1) % 2 ? count : count - 1;
                 const float expected = (float)i + (chain ? (float)last : 1.0f);
                 if (tiny(host, t)[i] != expected) { // an exact number of exact steps
-                    bench_fail(&r->out, item, "output %u[%u] is %g, expected %g", t - 2, i, (double)tiny(host, t)[i],
-                               (double)expected);
+                    bench_fail(&r->out, item, "output %u[%u] is %g, expected %g", t - 2, i,
+                               (double)tiny(host, t)[i], (double)expected);
                     return false;
                 }
             }
@@ -461,8 +479,8 @@ static bool measure_round_trip(raw *r, const buffer *host, uint32_t count, bool 
         const VkMemoryBarrier to_host = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                           .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                                           .dstAccessMask = VK_ACCESS_HOST_READ_BIT };
-        vkCmdPipelineBarrier(r->cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, NULL,
-                             0, NULL);
+        vkCmdPipelineBarrier(r->cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                             &to_host, 0, NULL, 0, NULL);
         good = submit(r) && wait(r, spin);
         const float result = *(volatile float *)tiny(host, 2);
         samples[i] = (bench_now_ns() - start) * 1e-3;
@@ -473,8 +491,9 @@ static bool measure_round_trip(raw *r, const buffer *host, uint32_t count, bool 
     }
     // The first tenth warms up.
     if (good)
-        bench_report(&r->out, spin ? "raw_scalar_spin" : "raw_scalar", "us", samples + count / 10, count - count / 10,
-                     spin ? "record, submit, spin on the fence, read" : "record, submit, wait for the fence, read");
+        bench_report(
+            &r->out, spin ? "raw_scalar_spin" : "raw_scalar", "us", samples + count / 10, count - count / 10,
+            spin ? "record, submit, spin on the fence, read" : "record, submit, wait for the fence, read");
     free(samples);
     return good;
 }
@@ -483,7 +502,8 @@ static bool measure_all(raw *r) {
     buffer ring, host, device;
     const VkDeviceSize elements = (VkDeviceSize)1 << (r->quick ? 20 : 26);
     if (!create_objects(r) || !create_buffer(r, &ring, RING_BYTES, true) ||
-        !create_buffer(r, &host, (2 + OUTPUTS) * TINY_SPACING, true) || !create_buffer(r, &device, host.size, false))
+        !create_buffer(r, &host, (2 + OUTPUTS) * TINY_SPACING, true) ||
+        !create_buffer(r, &device, host.size, false))
         return false;
     bool good = measure_copy(r, &ring, "raw_copy_add", elements * 6); // as many bytes as c = a + b moves
     good = measure_copy(r, &ring, "raw_copy_brdf", elements / 4 * 12) && good;
@@ -525,7 +545,8 @@ int main(int argc, char **argv) {
         const bool is_cpu = r->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
         r->quick = size == 0 ? is_cpu : size == 1;
         bench_report_device(&r->out, r->properties.deviceName, "raw Vulkan", is_cpu, r->quick);
-        bench_report_one(&r->out, "raw_device", "s", r->created_ms * 1e-3, "load Vulkan, create instance and device");
+        bench_report_one(&r->out, "raw_device", "s", r->created_ms * 1e-3,
+                         "load Vulkan, create instance and device");
         good = measure_all(r);
         vkDeviceWaitIdle(r->device);
         if (r->add != VK_NULL_HANDLE) vkDestroyPipeline(r->device, r->add, NULL);

@@ -1,0 +1,257 @@
+// slangpy.h: call Slang functions on the GPU, by name, from C and C++.
+//
+//      1 quick start                 6 arguments                    11 order of work, waiting, cost
+//      2 one implementation file     7 mapping and broadcast        12 prepared calls
+//      3 devices                     8 results                      13 bringing your own Vulkan
+//      4 modules, the compiler       9 errors and logs              14 looking at kernels
+//      5 tensors and layouts        10 threads
+//
+// Search for ">>" to go from section to section, here and in the declarations.
+//
+// >>guide 1: quick start
+//
+// Slang (shader-slang.org) is a shading language. Its functions need nothing special to be called:
+//
+//     // saxpy.slang
+//     float saxpy(float a, float x, float y) { return a * x + y; }
+//
+//     // main.c
+//     #define SLANGPY_IMPLEMENTATION
+//     #include "slangpy_vk.h"
+//     #include <stdio.h>
+//     int main(void) {
+//         spy_device *dev = spy_create_device(&(spy_device_desc){ .backend = spy_vk_backend() });
+//         spy_module *mod = spy_load_module(dev, &(spy_module_desc){ .path = "saxpy.slang" });
+//         const float data[4] = { 1, 2, 3, 4 };
+//         spy_tensor *x = spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(4), .data = data });
+//         spy_tensor *result = NULL;
+//         spy_call(spy_find_function(mod, "saxpy"),
+//                  SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x), spy_arg_f32("y", 1),
+//                           spy_out_tensor("_result", &result)));
+//         float y[4] = { 0 };
+//         spy_tensor_read(result, y, sizeof y);
+//         spy_error err = spy_take_error(dev);
+//         if (err.code != SPY_OK) fprintf(stderr, "%s\n", err.message);
+//         else printf("%g %g %g %g\n", y[0], y[1], y[2], y[3]); // 3 5 7 9
+//         spy_release_device(dev);
+//         return err.code != SPY_OK;
+//     }
+//
+//     gcc -std=c11 -I/usr/include/stb main.c -lpthread -ldl -lm
+//     SLANGPY_SLANG_LIBRARY=/path/to/libslang-compiler.so ./a.out
+//
+// `x` is one float for the function and four for the call: the call runs over them. The library writes one
+// Slang kernel for this kind of call (loads, the call of saxpy, stores), compiles it, and keeps it for the
+// next time.
+//
+// >>guide 2: one implementation file
+//
+// One file of a program says `#define SLANGPY_IMPLEMENTATION` before it includes the headers; all others
+// include them without it. That one file is C11 or C++17 and later; declarations are C99 and C++11. It needs
+// on the include path stb_ds.h and, for slangpy_vk.h, volk.h and vulkan/vulkan.h (Debian: libstb-dev,
+// libvulkan-volk-dev, libvulkan-dev), and links pthread, dl and m. libvulkan is opened at run time, not
+// linked.
+//
+// In that file our headers come before vulkan.h, volk.h and stb_ds.h; a wrong order is an #error. Our copies
+// of stb_ds and volk carry other names, so a program may use its own in any file, and may link libvulkan.
+//
+// Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
+// private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
+// or with the device; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
+// that they use: a tensor may be released right after the call.
+//
+// SPY_ARGS in C is a compound literal: `spy_args a = SPY_ARGS(...)` is good until the end of its block. In
+// C++ it is a temporary that holds the arguments: keep it by `auto list = SPY_ARGS(...)`, never by spy_args,
+// and a list of fields that is inside a kept list needs an `auto` of its own. Descs are filled by assignment
+// there.
+//
+// >>guide 3: devices
+//
+// A device is one GPU with its memory pool, its compiler sessions and its cache of compiled calls. There is
+// no default device and no global state. Which GPU: desc.adapter (a number from spy_enumerate_adapters, from
+// 1), or desc.adapter_name and desc.adapter_type; else the first discrete one, then integrated, then CPU
+// (lavapipe). There is no silent fallback: a backend or adapter that is not there is an error that lists what
+// was found.
+//
+// Tensors, modules and functions belong to their device; two devices are independent. spy_release_device
+// waits for the GPU and releases everything that was made from it, in any order that the program left.
+//
+// >>guide 4: modules and finding the compiler
+//
+// spy_load_module takes a file, or text by desc.source; `import` looks in the file's folder, in
+// desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f",
+// "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
+// are resolved at the call, by its arguments. Instance methods cannot be called by name.
+//
+// The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
+//     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
+//     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
+// When 1 or 2 names a file, only that is tried. The error lists every place. To get it: `tools/setup`, or
+//     python3 -m pip download --no-deps slangtorch==1.3.22
+// and unpack slangtorch/bin/libslang-compiler.so.* from that wheel (a zip file). One process uses one
+// libslang.
+//
+// >>guide 5: tensors and layouts
+//
+// A tensor is an N-dimensional strided array in device memory: a shape of rank 0 (one element) to 8,
+// row-major, and an element type. That is a scalar (desc.dtype, default float), or any Slang type of plain
+// data by name: desc.type = "float3", "float4x4", "int[5]", "Particle". A struct also needs desc.module,
+// which declares it.
+//
+// A float tensor of shape (100, 3) and a float3 tensor of shape (100) are equally good for a float3
+// parameter.
+//
+// Host memory is always in C's layout: struct fields where C puts them, float3 as 3 floats without padding,
+// matrices row by row, bool 1 byte, half 2 bytes. The library asks Slang for the device's layout of each type
+// and converts where the two differ (bool has 4 bytes there). spy_type_size_bytes tells a type's size in C, a
+// good assertion against sizeof. spy_tensor_info.element_size_bytes is the size on the device.
+//
+// spy_create_tensor leaves memory undefined without desc.data. spy_tensor_write copies before it returns;
+// spy_tensor_read waits for the work that writes the tensor and no more. Views (spy_create_view, _slice,
+// _select, _transpose, _broadcast) share memory and keep it alive; each is released on its own. Memory comes
+// from a pool and returns to it; spy_trim gives unused blocks back to the driver.
+//
+// >>guide 6: arguments
+//
+// By name, or by position with NULL for the name. Positions count the unnamed arguments from the first
+// parameter on, whatever was named before. "_result" names the return value, always by name; without it the
+// return value is dropped. Parameters with default values may be left out from the end.
+//
+//     argument                         feeds spy_arg_bool, _i32, _u32, _i64,  a scalar of any type that has
+//     the value: 300 for uint8_t and 2.5 for int
+//       _u64, _f32, _f64               are errors, 0.1 for half is rounded, other than 0 is true. Also an
+//       enum (its
+//                                      number), and a vector or matrix (each component)
+//     spy_arg_f32n, spy_arg_i32n       a short vector or array from host memory spy_arg_array
+//     host scalars with a shape, row-major: the trailing dimensions feed vectors,
+//                                      matrices and arrays; the others are run over, and are then uploaded at
+//                                      each call. Converted as numbers are, each value checked
+//     spy_arg_tensor                   device memory, for in, out and inout alike. Scalars are converted as
+//     in C,
+//                                      but never to fewer bits, from float to int or to bool: uint8_t feeds
+//                                      int, int feeds uint and float; double does not feed float. Outputs are
+//                                      not converted
+//     spy_arg_data                     one struct (or any other value) as bytes in C's layout, of the type's
+//     size spy_arg_struct                   a struct field by field, by name or position, all of them:
+//     numbers, arrays,
+//                                      tensors, further structs. For outputs too, with tensors or spy_out_*
+//     spy_out_*, spy_inout_*           `out` and `inout` parameters and "_result", see 8
+//     spy_cast(arg, "float3")          that argument for a parameter of exactly this type: chooses between
+//                                      overloads, and the T of a generic
+//     spy_map(arg, SPY_DIMS(1, 0))     that argument, run over as 7 says
+//
+// Slang type parameters that cannot be passed yet: textures, samplers, buffers, pointers, interfaces as
+// values. A struct given whole or field by field may nest 16 deep; a call has at most 64 leaves.
+//
+// >>guide 7: mapping and broadcast
+//
+// Each parameter's type takes as many of its argument's trailing dimensions as it needs: float takes none of
+// a float tensor's, float3 and float[8] one, float4x4 two; of a float3 tensor, float3 takes none and
+// float3[8] one. Their sizes must be the type's. The dimensions that remain are run over by the call, once
+// for each element.
+//
+// The call's shape comes from these remaining dimensions by numpy's rule: align at the last one; equal sizes
+// match, size 1 is stretched, missing leading dimensions are added. Any other pair of sizes is an error that
+// names both arguments. Numbers, structs as bytes and single vectors have no dimensions: all elements see
+// them.
+//
+//     float add(float a, float b)              float3 scale(float3 v, float s)        (float tensors)
+//     a (480, 640)   b (640)       (480, 640)  v (100, 3)     s number    calls (100)
+//     a (480, 1)     b (640)       (480, 640)  v (100, 3)     s (100)     calls (100)
+//     a (480, 640)   b number      (480, 640)  v (20, 100, 3) s (20, 1)   calls (20, 100)
+//     a (4, 3)       b (4)         error       v (100, 2)     s number    error: dimension 1 must be 3
+//     a (0, 3)       b number      (0, 3): nothing is done, no error
+//
+// Outputs that are given count as well: their shape takes part, and each must have a place of its own for
+// every element, so an output that the others would stretch is an error. With
+// spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
+//
+// spy_map says it explicitly: the argument's dimension i becomes the kernel's dimension dims[i]. As many
+// dimensions must be named as are run over; arguments without a map stay aligned at the last dimension.
+//
+//     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//
+// An output may be the same memory as an input if both are the same elements (in-place updates). Any other
+// overlap is an error, because threads run in any order. One call has at most 2^31 - 1 elements.
+//
+// >>guide 8: results
+//
+// Four ways to receive "_result" and out parameters:
+//     spy_arg_tensor("_result", t)    into an existing tensor. Nothing is waited for
+//     spy_out_tensor("_result", &t)   into a new tensor of the call's shape, its element type the
+//     parameter's. It is
+//                                     released by the caller. Nothing is waited for. `t` is written only when
+//                                     the call succeeds, and whatever it was is forgotten
+//     spy_out_f32("_result", &f) ...  one number of exactly the parameter's type, into host memory
+//     spy_out_array, spy_out_data     into host memory: a vector, matrix or array, or those of all elements /
+//     one
+//                                     value of any type as bytes (half, uint8_t and structs too)
+// Results into host memory are there when spy_call returns: the call waits for the GPU. inout parameters take
+// spy_inout_* the same way, or a tensor, which is changed in place.
+//
+// >>guide 9: errors and logs
+//
+// Functions return a spy_status or NULL, and the device keeps its first error until spy_take_error(device)
+// reads it. So a program may check each call, or once. Everything accepts the NULL that a failed function
+// gave, and then does nothing but note an error of the thread: spy_take_error(NULL) reads that one. Failed
+// device creations, functions of released objects and SPY_ERROR_BUSY are found there as well.
+//
+// A message names the function, the argument, what was expected and what came; for calls also the candidates
+// or the table of arguments; for Slang code the compiler's text with file and line. An error that is found
+// before the launch leaves all outputs as they were. desc.log receives every error and warning as it happens;
+// spy_log_stderr is a ready function for it. Nothing aborts or prints by itself.
+//
+// >>guide 10: threads
+//
+// No function has to be called from a special thread, but one device serves one thread at a time: a call that
+// finds it in use returns SPY_ERROR_BUSY at once (see 9), without waiting. Give each thread a device, or take
+// turns with a lock of your own. spy_release_tensor and spy_retain_tensor may come from any thread at any
+// time.
+//
+// >>guide 11: order of work, submission, waiting, and what costs what
+//
+// Work on a device happens in the order of the calls, with barriers where one call needs another's memory.
+// Calls are recorded and handed to the GPU by themselves: at once when it is idle, else when enough has come
+// together, and whenever something waits. spy_flush hands over what there is and gives it a number for
+// spy_wait_for_submit and spy_is_submit_finished; spy_wait waits for everything.
+//
+//     waits for the GPU     spy_tensor_read, results into host memory, spy_wait, spy_wait_for_submit,
+//                           spy_time_call, spy_trim, spy_release_device
+//     compiles (10-100 ms)  the first call with each new kind of arguments: other types, ranks, names,
+//     directions
+//                           or order. Values and sizes are free, except where a size picks a generic's type;
+//                           very different sizes or strides can need one more variant of the kernel
+//     copies host memory    spy_arg_array that is run over, spy_tensor_write, desc.data
+//     cheap (about 1 us)    all other calls: no allocation, no driver call but recording
+//
+// A loop is fast when its data stays in tensors, its results go to tensors, and it reads at the end.
+//
+// >>guide 12: prepared calls
+//
+// spy_prepare binds and compiles a call without running it; spy_call_prepared runs it with arguments of the
+// same kinds, types, ranks, names and order, without a look-up. With desc.async a thread compiles, and
+// spy_prepared_ready says when it is done: SPY_ERROR_NOT_READY is an answer there and is not kept as an
+// error. Sizes given to spy_prepare choose the variant that is compiled first.
+//
+// >>guide 13: bringing your own Vulkan
+//
+// Put a spy_vk_desc into desc.backend_desc. The VkDevice must have been made with what
+// spy_vk_required_features lists; optional features that were turned on are named in
+// spy_vk_desc.enabled_features. Give lock_queue and unlock_queue if other threads use the queue.
+// spy_vk_create_tensor makes a tensor over a VkBuffer.
+//
+// spy_vk_set_command_buffer records the following calls into a command buffer of the engine; NULL ends that.
+// The engine submits it and, once it has been executed, calls spy_vk_external_submit_finished. Until then
+// reads of these results return SPY_ERROR_NOT_READY, so calls recorded this way must not have results into
+// host memory. Barriers between our work and the engine's own commands are the engine's.
+// spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
+// examples/04_engine_vulkan has it all.
+//
+// >>guide 14: looking at kernels
+//
+// spy_explain_call prints how a call is understood, without running it: each parameter with its Slang type,
+// argument and kernel dimensions, the call's shape, and the kernel's text. desc.dump_directory (an existing
+// folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
+// spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
+// Vulkan's validation layer, whose messages go to the log.
