@@ -789,7 +789,8 @@ spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // be given. The list must stay alive until the call.
 spy_arg spy_arg_struct(const char *name, spy_args fields);
 
-// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result.
+// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
+// "_result" the return value is dropped.
 spy_arg spy_out_bool(const char *name, bool *value);
 spy_arg spy_out_i32(const char *name, int32_t *value);
 spy_arg spy_out_u32(const char *name, uint32_t *value);
@@ -797,7 +798,9 @@ spy_arg spy_out_i64(const char *name, int64_t *value);
 spy_arg spy_out_u64(const char *name, uint64_t *value);
 spy_arg spy_out_f32(const char *name, float *value);
 spy_arg spy_out_f64(const char *name, double *value);
+// A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
 spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+// One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
@@ -2079,6 +2082,7 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
+    bool deferred; // work is recorded for somebody else to submit: nothing can be waited for
 } spyi_gpu_base;
 
 struct spyi_backend {
@@ -5769,6 +5773,31 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
     }
 }
 
+// Mesa 22.3 compares structs by name as well: OpCopyLogical between "X_natural" and "X_natural_logical", which Slang emits
+// without its optimiser, fails there ("Type mismatch for SPIR-V SSA value"). Without names all structs are called the same.
+static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
+    enum { NAME = 5, TYPE_STRUCT = 30, FUNCTION = 54 };
+    if (count < 5 || words[0] != 0x07230203u || words[3] > count * 4) return count;
+    uint8_t *is_struct = (uint8_t *)calloc(words[3] + 1, 1);
+    if (!is_struct) return count;
+    size_t to = 5;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 5, length; i < count; i += length) {
+            uint32_t op = words[i] & 0xffffu;
+            length = words[i] >> 16;
+            if (length == 0 || length > count - i) { to = count; break; }
+            bool named = length >= 2 && words[i + 1] < words[3];
+            if (pass == 0 && op == TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
+            if (pass == 0 && op == FUNCTION) break;
+            if (pass == 0 || (op == NAME && named && is_struct[words[i + 1]])) continue;
+            memmove(words + to, words + i, length * sizeof *words);
+            to += length;
+        }
+    }
+    free(is_struct);
+    return to;
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
@@ -5778,8 +5807,10 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
         code->data = malloc(code->size + 4);
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV)
+            if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
+                code->size = 4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
+            }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
         if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)
@@ -5939,6 +5970,12 @@ struct spy_function {
     spy_function *next;
 };
 
+typedef struct spyi_grave {
+    spyi_object *object;
+    size_t size;
+    struct spyi_grave *next;
+} spyi_grave;
+
 typedef struct spyi_close_callback {
     void (*func)(spy_device *device, void *user_data);
     void *user_data;
@@ -5967,6 +6004,7 @@ struct spy_device {
     spy_tensor *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
+    spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
     char *dump_directory;
     spy_device_stats stats;
 };
@@ -5994,6 +6032,9 @@ SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a
 // Reports `error` under a function's name and frees it: "spy_call: ...".
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
+
+// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
+SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
 
 // >>tensor.c
 SPYI_FN void spyi_drain_releases(spy_device *device); // frees what any thread released
@@ -6339,8 +6380,8 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
             }
             spyi_text_free(&ignored);
             if (!storage)
-                spyi_text_add(error, "; wanted %llu bytes, %llu are in use, %llu held by the pool",
-                              (unsigned long long)block_size, (unsigned long long)device->pool.used_bytes,
+                spyi_text_add(error, "; %llu bytes are in use, %llu held by the pool",
+                              (unsigned long long)device->pool.used_bytes,
                               (unsigned long long)device->pool.held_bytes);
         }
         if (!storage) return NULL;
@@ -6419,8 +6460,11 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
         at = &s->next;
     }
     if (found) {
-        found->chunk = *chunk; // the driver may have given an old handle to a new buffer
-        found->size = chunk->size;
+        if (found->references == 0 ||
+            found->size < chunk->size) { // nobody's: the driver may have given the handle again
+            found->chunk = *chunk;
+            found->size = chunk->size;
+        }
         return found;
     }
     spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);
@@ -7049,13 +7093,14 @@ static spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     return view;
 }
 
-// Checks a view's elements against the storage, through its largest and smallest element offset.
+// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest offset.
 static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
                            const spyi_type *type, const char *function) {
     spyi_context *ctx = &parent->object.device->ctx;
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
-    int64_t first = (int64_t)parent->offset_bytes, size = (int64_t)parent->storage->size;
-    int64_t limit = size / stride_bytes + 1; // no offset beyond this can be inside
+    int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
+            end = (int64_t)parent->end_bytes;
+    int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
@@ -7067,19 +7112,19 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
         inside = inside && lowest >= -limit && highest <= limit;
     }
     if (spyi_shape_count(&desc->shape) == 0 && inside) return true;
-    if (!inside || first + lowest * stride_bytes < 0 || first + (highest + 1) * stride_bytes > size) {
-        spyi_text shape = { NULL, 0, 0 };
-        spyi_shape_text(&desc->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
-                  "%s: a view of shape %s with these strides and offset %lld touches elements %lld to %lld "
-                  "of %s; the storage "
-                  "has %lld from the tensor's first on",
-                  function, spyi_text_str(&shape), (long long)desc->offset_elements, (long long)lowest,
-                  (long long)highest, type->display, (long long)((size - first) / stride_bytes));
-        spyi_text_free(&shape);
-        return false;
-    }
-    return true;
+    if (inside && first + lowest * stride_bytes >= begin && first + (highest + 1) * stride_bytes <= end)
+        return true;
+    spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
+    spyi_shape_text(&desc->shape, &view);
+    spyi_shape_text(&parent->shape, &shape);
+    spyi_fail(
+        ctx, SPY_ERROR_OUT_OF_RANGE,
+        "%s: a view of shape %s of %s with these strides and offset %lld reaches beyond the tensor %s of %s",
+        function, spyi_text_str(&view), type->display, (long long)desc->offset_elements,
+        spyi_text_str(&shape), parent->type->display);
+    spyi_text_free(&view);
+    spyi_text_free(&shape);
+    return false;
 }
 
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
@@ -7281,15 +7326,13 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         if (device->cache) spyi_cache_forget_function(device, function);
         spyi_overloads_free(&function->overloads);
         free(function->name);
-        function->object.kind = (uint32_t)SPYI_KIND_DEAD;
-        spyi_free(ctx, function, sizeof *function);
+        spyi_bury(device, &function->object, sizeof *function);
     }
     if (module->unit) spyi_unit_release(module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
     free(module->name);
-    module->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    spyi_free(ctx, module, sizeof *module);
+    spyi_bury(device, &module->object, sizeof *module);
 }
 
 SPYI_FN void spyi_module_drop(spy_module *module) {
@@ -7360,8 +7403,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         if (status == SPY_OK) {
             module->name = spyi_strdup(spyi_unit_name(module->unit));
         } else {
-            const char *what = desc->path ? desc->path : desc->name ? desc->name : "source";
-            spyi_fail(ctx, status, "%s: '%s': %s", function, what, spyi_text_str(&error));
+            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_module_free(module);
             module = NULL;
         }
@@ -7406,9 +7448,10 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
             spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
                       spyi_text_str(&error));
         } else if (overloads.count == 0) {
-            spyi_unit_near_names(module->unit, name, &error);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function,
-                      module->name, name, spyi_text_str(&error));
+            bool explained = error.size != 0;
+            if (!explained) spyi_unit_near_names(module->unit, name, &error);
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
+                      module->name, name, explained ? ": " : "", spyi_text_str(&error));
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {
@@ -7513,6 +7556,21 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
     return status;
 }
 
+SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
+    object->kind = (uint32_t)SPYI_KIND_DEAD;
+#ifndef NDEBUG
+    spyi_grave *grave = (spyi_grave *)spyi_allocate(&device->ctx, sizeof *grave);
+    if (grave) {
+        grave->object = object;
+        grave->size = size;
+        grave->next = device->graves;
+        device->graves = grave;
+        return;
+    }
+#endif
+    spyi_free(&device->ctx, object, size);
+}
+
 // >>creation and release
 
 static void spyi_device_destroy(spy_device *device) {
@@ -7548,6 +7606,12 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->cache) spyi_cache_destroy(device);
     while (device->modules)
         spyi_module_free(device->modules); // newest first: those that link before those linked
+    while (device->graves) {
+        spyi_grave *grave = device->graves;
+        device->graves = grave->next;
+        spyi_free(ctx, grave->object, grave->size);
+        spyi_free(ctx, grave, sizeof *grave);
+    }
     if (device->readback) spyi_pool_give(device, device->readback);
     if (device->gpu) {
         spyi_pool_destroy(device);
@@ -7802,8 +7866,8 @@ typedef struct spyi_values {
 // Fills `values` from `args`; on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
                                  spyi_text *error);
-// Appends the trailing sizes of tensors and arrays to the key: for calls whose types depend on them.
-SPYI_FN bool spyi_key_add_sizes(spyi_values *values);
+// Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN void spyi_values_free(spyi_values *values);
 // "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
@@ -7873,7 +7937,7 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
-    bool needs_sizes;     // types were chosen by trailing sizes
+    uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
@@ -8079,10 +8143,10 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
     return status;
 }
 
-SPYI_FN bool spyi_key_add_sizes(spyi_values *values) {
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes) {
     for (uint32_t i = 0; i < values->count; i++) {
         const spyi_value *v = &values->items[i];
-        uint32_t trailing = v->rank < 2 ? v->rank : 2;
+        uint32_t trailing = sizes[i] < v->rank ? sizes[i] : v->rank;
         if (!spyi_key_room(values, trailing * sizeof(int64_t))) return false;
         if (trailing)
             memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));
@@ -8233,6 +8297,8 @@ typedef struct spyi_attempt {
     const spyi_values *values;
     spyi_bound bound;
     uint32_t cost;
+    bool sized;  // types were chosen by trailing sizes
+    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     spyi_text reason;
     spy_status status; // of the failure
@@ -8296,7 +8362,7 @@ static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *ty
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a %s%s", path, type->display,
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got %s%s", path, type->display,
             spyi_text_str(&got), hint);
     spyi_text_free(&got);
     return false;
@@ -8322,7 +8388,7 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got a %s", leaf->path,
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got %s", leaf->path,
                 leaf->type->display, fit->consumed, spyi_text_str(&got));
         spyi_text_free(&got);
         return false;
@@ -8330,6 +8396,8 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->consumed = fit->consumed;
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
+    for (uint32_t d = 0; d < fit->consumed; d++)
+        if (v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -8467,6 +8535,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
+    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY)
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                       "'%s': only tensors and host arrays have dimensions to map", path);
     if (v->cast && v->kind != SPY_ARG_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
@@ -8620,6 +8691,7 @@ static void spyi_bound_reset(spyi_attempt *a) {
     spyi_bound_free(&a->bound);
     a->bound.strict = strict;
     a->cost = 0;
+    a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
 }
 
@@ -8725,8 +8797,12 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             }
         }
     }
-    if (found) a->bound.needs_sizes = sizes;
-    else if (possible) spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "Slang finds no types for its open parameters");
+    if (found) a->sized = a->sized || sizes;
+    else if (possible)
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                "no types that its arguments could have fit its open parameters (generics and interfaces; "
+                "buffers and "
+                "textures cannot be passed)");
     free(views);
     free(choice);
     return found;
@@ -8789,6 +8865,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_attempt attempt, winner;
     spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
+    uint32_t fitting = 0;
+    bool sized = false;
+    uint8_t *sizes =
+        (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -8805,11 +8885,18 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
+        for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
+            const spyi_leaf *leaf = &attempt.bound.leaves[l];
+            if (leaf->consumed > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)leaf->consumed;
+        }
+        fitting += good;
+        sized = sized || (good && attempt.sized);
         bool better = false, equal = false;
         if (good && best < n) {
             uint32_t missing = spyi_defaulted(&attempt, i), best_missing = spyi_defaulted(&winner, best);
             bool generic = signature->generic, best_generic = function->overloads.items[best].generic;
-            if (attempt.cost != winner.cost) better = attempt.cost < winner.cost;
+            if (attempt.misfit != winner.misfit) better = winner.misfit;
+            else if (attempt.cost != winner.cost) better = attempt.cost < winner.cost;
             else if (missing != best_missing) better = missing < best_missing;
             else if (generic != best_generic) better = !generic;
             else equal = true;
@@ -8831,8 +8918,14 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         spyi_bound_free(&attempt.bound);
         spyi_text_free(&attempt.reason);
     }
-    if (best < n && ties == 1) {
+    if (!sizes) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(error, "out of host memory");
+    } else if (best < n && ties == 1) {
+        for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
+        bound->sizes = sized ? sizes : NULL;
+        if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
@@ -8844,6 +8937,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
                       spyi_text_str(&reasons));
         if (generic_failed) spyi_add_compiler_notes(function, values, error);
     }
+    free(sizes);
     spyi_bound_free(&winner.bound);
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
@@ -8856,6 +8950,7 @@ SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
     free(bound->leaves);
     free(bound->nodes);
+    free(bound->sizes);
     spyi_signature_free(&bound->signature);
     memset(bound, 0, sizeof *bound);
 }
@@ -9676,7 +9771,7 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    bool redirect;      // nothing but the news that trailing sizes belong to the key
+    uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
     bool cached;        // in the table
     int32_t references; // the table, prepared calls
     spy_function *function;
@@ -9732,6 +9827,7 @@ struct spyi_cache {
 // cache.c
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
                                    spyi_values *values); // NULL: not there
+SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
@@ -9780,6 +9876,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     free(plan->variants);
     spyi_bound_free(&plan->bound);
     free(plan->key);
+    free(plan->redirect);
     free(plan);
 }
 
@@ -9874,13 +9971,16 @@ static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, 
     return NULL;
 }
 
+SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values) {
+    spyi_plan *plan = spyi_cache_lookup(device, function, values);
+    return plan && plan->redirect ? plan : NULL;
+}
+
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values) {
     spyi_cache *cache = device->cache;
-    cache->extended = false;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
-        if (!spyi_key_add_sizes(values)) return NULL;
-        cache->extended = true;
+        if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
     if (plan && cache->newest != plan) {
@@ -9970,40 +10070,58 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     return SPY_OK;
 }
 
+// Gives `made` the long key with the sizes that its types were chosen by, and puts a redirect under the short one, or
+// widens the one that is there.
+static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values *values,
+                               uint32_t short_size) {
+    values->key_size = short_size;
+    spyi_plan *redirect = spyi_cache_redirect(device, made->function, values);
+    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)calloc(values->count + 1, 1);
+    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)calloc(1, sizeof *fresh);
+    uint8_t *short_key = fresh ? (uint8_t *)malloc(short_size) : NULL;
+    if (!redirect && !short_key) {
+        free(sizes);
+        free(fresh);
+        return false;
+    }
+    for (uint32_t i = 0; i < values->count; i++)
+        if (made->bound.sizes[i] > sizes[i]) sizes[i] = made->bound.sizes[i];
+    if (!redirect) {
+        memcpy(short_key, values->key, short_size);
+        fresh->key = short_key;
+        fresh->key_size = short_size;
+        fresh->hash = spyi_hash(short_key, short_size, 0);
+        fresh->redirect = sizes;
+        fresh->function = made->function;
+        fresh->references = 1;
+        spyi_cache_insert(device, fresh);
+    }
+    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)realloc(made->key, values->key_size) : NULL;
+    if (!key) return false;
+    memcpy(key, values->key, values->key_size);
+    memcpy(made->bound.sizes, sizes, values->count);
+    made->key = key;
+    made->key_size = values->key_size;
+    made->hash = spyi_hash(key, made->key_size, 0);
+    return true;
+}
+
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error) {
     spy_device *device = function->object.device;
+    uint32_t short_size = values->key_size; // spyi_cache_find may extend the key
     *plan = spyi_cache_find(device, function, values);
     if (SPYI_LIKELY(*plan != NULL)) {
         device->stats.plan_hits++;
         return SPY_OK;
     }
-    // A key that was extended by spyi_cache_find has a redirect already; else one may be needed now.
-    uint32_t base_size = values->key_size;
-    bool extended = device->cache->extended;
     spyi_plan *made = NULL;
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (status != SPY_OK) return status;
-    if (made->bound.needs_sizes && !extended) {
-        spyi_plan *redirect = (spyi_plan *)calloc(1, sizeof *redirect);
-        uint8_t *key = redirect && spyi_key_add_sizes(values) ? (uint8_t *)malloc(values->key_size) : NULL;
-        if (!key) {
-            free(redirect);
-            spyi_plan_release(device, made);
-            spyi_text_add(error, "out of host memory");
-            return SPY_ERROR_OUT_OF_MEMORY;
-        }
-        redirect->key = made->key; // the short one
-        redirect->key_size = base_size;
-        redirect->hash = made->hash;
-        redirect->redirect = true;
-        redirect->function = function;
-        redirect->references = 1;
-        memcpy(key, values->key, values->key_size);
-        made->key = key;
-        made->key_size = values->key_size;
-        made->hash = spyi_hash(key, made->key_size, 0);
-        spyi_cache_insert(device, redirect);
+    if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
+        spyi_plan_release(device, made);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_cache_insert(device, made);
     device->stats.plans_built++;
@@ -10034,10 +10152,10 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
     bool good = spyi_file_write(path.data, source->data, source->size);
-    if (code->data) {
+    if (good && code->data) {
         spyi_text_clear(&path);
         spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
-        good = good && spyi_file_write(path.data, code->data, code->size);
+        good = spyi_file_write(path.data, code->data, code->size);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -10062,11 +10180,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        spyi_text_add(&step, "compile %s", name.data);
-        spyi_step(&device->ctx, step.data, false);
         status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
                                    error);
-        spyi_step(&device->ctx, step.data, true);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
@@ -10081,7 +10196,6 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
         desc.binding_count = variant->emitted.binding_count;
-        spyi_text_clear(&step);
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -10247,7 +10361,8 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     if (leaf->consumed && offset % memory->device_align) packed = false;
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
-    if (leaf->consumed == 0) packed = true;
+    if (leaf->consumed == 0 || leaf->source == SPYI_SOURCE_READBACK)
+        packed = true; // its element is the whole value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
@@ -10513,7 +10628,7 @@ static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
 }
 
 static spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display,
+    spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,
                   v->type->display);
     const spy_arg *arg = v->arg;
     if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
@@ -10770,6 +10885,22 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     return barrier;
 }
 
+// While an engine's command buffer is recorded into, no result can come back within the call.
+static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
+            continue;
+        spyi_text_add(
+            error,
+            "'%s' returns to host memory, but calls are being recorded into a command buffer that is not "
+            "submitted here; give it a tensor and read that later",
+            leaf->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
 // >>dispatch and results
 
 static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
@@ -10842,6 +10973,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = spyi_launch_shape(plan, values, s.launch, error);
+    if (status == SPY_OK && device->base->deferred) status = spyi_check_deferred(&s, error);
     if (status != SPY_OK) return status;
     spyi_variant *variant = NULL;
     if (s.launch->count > 0) {
@@ -11084,8 +11216,8 @@ static void spyi_prepare_join(spy_prepared *p) {
             p->plan = known;
         } else {
             p->plan = p->made;
-            if (!p->made->bound
-                     .needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
+            // Plans chosen by sizes need a redirect; spyi_plan_get makes both at the next plain call.
+            if (!p->made->bound.sizes) {
                 spyi_cache_insert(device, p->made);
                 device->stats.plans_built++;
                 p->plan->references++;
@@ -11185,8 +11317,9 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
         status = spyi_describe(prepared->function, args, values, &error);
-        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes &&
-            !spyi_key_add_sizes(values))
+        if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
+            memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
+            !spyi_key_add_sizes(values, plan->bound.sizes))
             status = SPY_ERROR_OUT_OF_MEMORY;
         if (status == SPY_OK &&
             (plan->key_size != values->key_size || memcmp(plan->key, values->key, values->key_size) != 0)) {
@@ -11221,8 +11354,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     if (p->next) p->next->previous = p->previous;
     spyi_text_free(&p->error);
     spyi_module_drop(p->function->module);
-    p->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    spyi_free(&device->ctx, p, sizeof *p);
+    spyi_bury(device, &p->object, sizeof *p);
 }
 
 void spy_release_prepared(spy_prepared *prepared) {

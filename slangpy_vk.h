@@ -3401,6 +3401,7 @@ SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer comman
     spy_status status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status != SPY_OK) return status;
     gpu->external = commands;
+    gpu->base.deferred = commands != VK_NULL_HANDLE;
     gpu->commands = VK_NULL_HANDLE;
     gpu->next_poll_ns = 0;
     return SPY_OK;

@@ -114,7 +114,8 @@ spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // be given. The list must stay alive until the call.
 spy_arg spy_arg_struct(const char *name, spy_args fields);
 
-// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result.
+// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
+// "_result" the return value is dropped.
 spy_arg spy_out_bool(const char *name, bool *value);
 spy_arg spy_out_i32(const char *name, int32_t *value);
 spy_arg spy_out_u32(const char *name, uint32_t *value);
@@ -122,7 +123,9 @@ spy_arg spy_out_i64(const char *name, int64_t *value);
 spy_arg spy_out_u64(const char *name, uint64_t *value);
 spy_arg spy_out_f32(const char *name, float *value);
 spy_arg spy_out_f64(const char *name, double *value);
+// A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
 spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+// One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);

@@ -81,6 +81,7 @@ typedef struct spyi_gpu_base {
     spyi_context *ctx;
     spyi_limits limits;
     spyi_gpu_stats stats;
+    bool deferred; // work is recorded for somebody else to submit: nothing can be waited for
 } spyi_gpu_base;
 
 struct spyi_backend {

@@ -13,6 +13,8 @@ typedef struct spyi_attempt {
     const spyi_values *values;
     spyi_bound bound;
     uint32_t cost;
+    bool sized;  // types were chosen by trailing sizes
+    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     spyi_text reason;
     spy_status status; // of the failure
@@ -76,7 +78,7 @@ static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *ty
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a %s%s", path, type->display,
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got %s%s", path, type->display,
             spyi_text_str(&got), hint);
     spyi_text_free(&got);
     return false;
@@ -102,7 +104,7 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got a %s", leaf->path,
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s takes %u trailing dimensions, got %s", leaf->path,
                 leaf->type->display, fit->consumed, spyi_text_str(&got));
         spyi_text_free(&got);
         return false;
@@ -110,6 +112,8 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->consumed = fit->consumed;
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
+    for (uint32_t d = 0; d < fit->consumed; d++)
+        if (v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -247,6 +251,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
+    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY)
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                       "'%s': only tensors and host arrays have dimensions to map", path);
     if (v->cast && v->kind != SPY_ARG_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
@@ -400,6 +407,7 @@ static void spyi_bound_reset(spyi_attempt *a) {
     spyi_bound_free(&a->bound);
     a->bound.strict = strict;
     a->cost = 0;
+    a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
 }
 
@@ -505,8 +513,12 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             }
         }
     }
-    if (found) a->bound.needs_sizes = sizes;
-    else if (possible) spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "Slang finds no types for its open parameters");
+    if (found) a->sized = a->sized || sizes;
+    else if (possible)
+        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                "no types that its arguments could have fit its open parameters (generics and interfaces; "
+                "buffers and "
+                "textures cannot be passed)");
     free(views);
     free(choice);
     return found;
@@ -569,6 +581,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_attempt attempt, winner;
     spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
+    uint32_t fitting = 0;
+    bool sized = false;
+    uint8_t *sizes =
+        (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -585,11 +601,18 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
+        for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
+            const spyi_leaf *leaf = &attempt.bound.leaves[l];
+            if (leaf->consumed > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)leaf->consumed;
+        }
+        fitting += good;
+        sized = sized || (good && attempt.sized);
         bool better = false, equal = false;
         if (good && best < n) {
             uint32_t missing = spyi_defaulted(&attempt, i), best_missing = spyi_defaulted(&winner, best);
             bool generic = signature->generic, best_generic = function->overloads.items[best].generic;
-            if (attempt.cost != winner.cost) better = attempt.cost < winner.cost;
+            if (attempt.misfit != winner.misfit) better = winner.misfit;
+            else if (attempt.cost != winner.cost) better = attempt.cost < winner.cost;
             else if (missing != best_missing) better = missing < best_missing;
             else if (generic != best_generic) better = !generic;
             else equal = true;
@@ -611,8 +634,14 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         spyi_bound_free(&attempt.bound);
         spyi_text_free(&attempt.reason);
     }
-    if (best < n && ties == 1) {
+    if (!sizes) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(error, "out of host memory");
+    } else if (best < n && ties == 1) {
+        for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
+        bound->sizes = sized ? sizes : NULL;
+        if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
@@ -624,6 +653,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
                       spyi_text_str(&reasons));
         if (generic_failed) spyi_add_compiler_notes(function, values, error);
     }
+    free(sizes);
     spyi_bound_free(&winner.bound);
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
@@ -636,6 +666,7 @@ SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
     free(bound->leaves);
     free(bound->nodes);
+    free(bound->sizes);
     spyi_signature_free(&bound->signature);
     memset(bound, 0, sizeof *bound);
 }

@@ -32,8 +32,8 @@ typedef struct spyi_values {
 // Fills `values` from `args`; on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
                                  spyi_text *error);
-// Appends the trailing sizes of tensors and arrays to the key: for calls whose types depend on them.
-SPYI_FN bool spyi_key_add_sizes(spyi_values *values);
+// Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN void spyi_values_free(spyi_values *values);
 // "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
@@ -103,7 +103,7 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
-    bool needs_sizes;     // types were chosen by trailing sizes
+    uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.

@@ -193,10 +193,10 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
     return status;
 }
 
-SPYI_FN bool spyi_key_add_sizes(spyi_values *values) {
+SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes) {
     for (uint32_t i = 0; i < values->count; i++) {
         const spyi_value *v = &values->items[i];
-        uint32_t trailing = v->rank < 2 ? v->rank : 2;
+        uint32_t trailing = sizes[i] < v->rank ? sizes[i] : v->rank;
         if (!spyi_key_room(values, trailing * sizeof(int64_t))) return false;
         if (trailing)
             memcpy(values->key + values->key_size, v->dims + v->rank - trailing, trailing * sizeof(int64_t));

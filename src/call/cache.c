@@ -16,6 +16,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     free(plan->variants);
     spyi_bound_free(&plan->bound);
     free(plan->key);
+    free(plan->redirect);
     free(plan);
 }
 
@@ -110,13 +111,16 @@ static spyi_plan *spyi_cache_lookup(spy_device *device, spy_function *function, 
     return NULL;
 }
 
+SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values) {
+    spyi_plan *plan = spyi_cache_lookup(device, function, values);
+    return plan && plan->redirect ? plan : NULL;
+}
+
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values) {
     spyi_cache *cache = device->cache;
-    cache->extended = false;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
-        if (!spyi_key_add_sizes(values)) return NULL;
-        cache->extended = true;
+        if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
     if (plan && cache->newest != plan) {

@@ -17,7 +17,7 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    bool redirect;      // nothing but the news that trailing sizes belong to the key
+    uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
     bool cached;        // in the table
     int32_t references; // the table, prepared calls
     spy_function *function;
@@ -73,6 +73,7 @@ struct spyi_cache {
 // cache.c
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
                                    spyi_values *values); // NULL: not there
+SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished

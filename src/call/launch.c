@@ -124,7 +124,8 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     if (leaf->consumed && offset % memory->device_align) packed = false;
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
-    if (leaf->consumed == 0) packed = true;
+    if (leaf->consumed == 0 || leaf->source == SPYI_SOURCE_READBACK)
+        packed = true; // its element is the whole value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);

@@ -33,40 +33,58 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     return SPY_OK;
 }
 
+// Gives `made` the long key with the sizes that its types were chosen by, and puts a redirect under the short one, or
+// widens the one that is there.
+static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values *values,
+                               uint32_t short_size) {
+    values->key_size = short_size;
+    spyi_plan *redirect = spyi_cache_redirect(device, made->function, values);
+    uint8_t *sizes = redirect ? redirect->redirect : (uint8_t *)calloc(values->count + 1, 1);
+    spyi_plan *fresh = redirect || !sizes ? NULL : (spyi_plan *)calloc(1, sizeof *fresh);
+    uint8_t *short_key = fresh ? (uint8_t *)malloc(short_size) : NULL;
+    if (!redirect && !short_key) {
+        free(sizes);
+        free(fresh);
+        return false;
+    }
+    for (uint32_t i = 0; i < values->count; i++)
+        if (made->bound.sizes[i] > sizes[i]) sizes[i] = made->bound.sizes[i];
+    if (!redirect) {
+        memcpy(short_key, values->key, short_size);
+        fresh->key = short_key;
+        fresh->key_size = short_size;
+        fresh->hash = spyi_hash(short_key, short_size, 0);
+        fresh->redirect = sizes;
+        fresh->function = made->function;
+        fresh->references = 1;
+        spyi_cache_insert(device, fresh);
+    }
+    uint8_t *key = spyi_key_add_sizes(values, sizes) ? (uint8_t *)realloc(made->key, values->key_size) : NULL;
+    if (!key) return false;
+    memcpy(key, values->key, values->key_size);
+    memcpy(made->bound.sizes, sizes, values->count);
+    made->key = key;
+    made->key_size = values->key_size;
+    made->hash = spyi_hash(key, made->key_size, 0);
+    return true;
+}
+
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error) {
     spy_device *device = function->object.device;
+    uint32_t short_size = values->key_size; // spyi_cache_find may extend the key
     *plan = spyi_cache_find(device, function, values);
     if (SPYI_LIKELY(*plan != NULL)) {
         device->stats.plan_hits++;
         return SPY_OK;
     }
-    // A key that was extended by spyi_cache_find has a redirect already; else one may be needed now.
-    uint32_t base_size = values->key_size;
-    bool extended = device->cache->extended;
     spyi_plan *made = NULL;
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (status != SPY_OK) return status;
-    if (made->bound.needs_sizes && !extended) {
-        spyi_plan *redirect = (spyi_plan *)calloc(1, sizeof *redirect);
-        uint8_t *key = redirect && spyi_key_add_sizes(values) ? (uint8_t *)malloc(values->key_size) : NULL;
-        if (!key) {
-            free(redirect);
-            spyi_plan_release(device, made);
-            spyi_text_add(error, "out of host memory");
-            return SPY_ERROR_OUT_OF_MEMORY;
-        }
-        redirect->key = made->key; // the short one
-        redirect->key_size = base_size;
-        redirect->hash = made->hash;
-        redirect->redirect = true;
-        redirect->function = function;
-        redirect->references = 1;
-        memcpy(key, values->key, values->key_size);
-        made->key = key;
-        made->key_size = values->key_size;
-        made->hash = spyi_hash(key, made->key_size, 0);
-        spyi_cache_insert(device, redirect);
+    if (made->bound.sizes && !spyi_plan_redirect(device, made, values, short_size)) {
+        spyi_plan_release(device, made);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
     }
     spyi_cache_insert(device, made);
     device->stats.plans_built++;
@@ -97,10 +115,10 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s/%s.slang", device->dump_directory, name);
     bool good = spyi_file_write(path.data, source->data, source->size);
-    if (code->data) {
+    if (good && code->data) {
         spyi_text_clear(&path);
         spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
-        good = good && spyi_file_write(path.data, code->data, code->size);
+        good = spyi_file_write(path.data, code->data, code->size);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -125,11 +143,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        spyi_text_add(&step, "compile %s", name.data);
-        spyi_step(&device->ctx, step.data, false);
         status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
                                    error);
-        spyi_step(&device->ctx, step.data, true);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
@@ -144,7 +159,6 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
         desc.binding_count = variant->emitted.binding_count;
-        spyi_text_clear(&step);
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);

@@ -112,8 +112,8 @@ static void spyi_prepare_join(spy_prepared *p) {
             p->plan = known;
         } else {
             p->plan = p->made;
-            if (!p->made->bound
-                     .needs_sizes) { // those need a redirect; spyi_plan_get makes both at the next plain call
+            // Plans chosen by sizes need a redirect; spyi_plan_get makes both at the next plain call.
+            if (!p->made->bound.sizes) {
                 spyi_cache_insert(device, p->made);
                 device->stats.plans_built++;
                 p->plan->references++;
@@ -213,8 +213,9 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
         status = spyi_describe(prepared->function, args, values, &error);
-        if (status == SPY_OK && plan->key_size != values->key_size && plan->bound.needs_sizes &&
-            !spyi_key_add_sizes(values))
+        if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
+            memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
+            !spyi_key_add_sizes(values, plan->bound.sizes))
             status = SPY_ERROR_OUT_OF_MEMORY;
         if (status == SPY_OK &&
             (plan->key_size != values->key_size || memcmp(plan->key, values->key, values->key_size) != 0)) {
@@ -249,8 +250,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     if (p->next) p->next->previous = p->previous;
     spyi_text_free(&p->error);
     spyi_module_drop(p->function->module);
-    p->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    spyi_free(&device->ctx, p, sizeof *p);
+    spyi_bury(device, &p->object, sizeof *p);
 }
 
 void spy_release_prepared(spy_prepared *prepared) {

@@ -33,7 +33,7 @@ static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
 }
 
 static spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    spyi_text_add(error, "'%s': expected %s, got a %s that does not fit", leaf->path, leaf->type->display,
+    spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,
                   v->type->display);
     const spy_arg *arg = v->arg;
     if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
@@ -290,6 +290,22 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     return barrier;
 }
 
+// While an engine's command buffer is recorded into, no result can come back within the call.
+static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &s->bound->leaves[i];
+        if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
+            continue;
+        spyi_text_add(
+            error,
+            "'%s' returns to host memory, but calls are being recorded into a command buffer that is not "
+            "submitted here; give it a tensor and read that later",
+            leaf->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
 // >>dispatch and results
 
 static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
@@ -362,6 +378,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = spyi_launch_shape(plan, values, s.launch, error);
+    if (status == SPY_OK && device->base->deferred) status = spyi_check_deferred(&s, error);
     if (status != SPY_OK) return status;
     spyi_variant *variant = NULL;
     if (s.launch->count > 0) {

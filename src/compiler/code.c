@@ -16,6 +16,31 @@ static void spyi_code_patch_source(uint32_t *words, size_t count) {
     }
 }
 
+// Mesa 22.3 compares structs by name as well: OpCopyLogical between "X_natural" and "X_natural_logical", which Slang emits
+// without its optimiser, fails there ("Type mismatch for SPIR-V SSA value"). Without names all structs are called the same.
+static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
+    enum { NAME = 5, TYPE_STRUCT = 30, FUNCTION = 54 };
+    if (count < 5 || words[0] != 0x07230203u || words[3] > count * 4) return count;
+    uint8_t *is_struct = (uint8_t *)calloc(words[3] + 1, 1);
+    if (!is_struct) return count;
+    size_t to = 5;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 5, length; i < count; i += length) {
+            uint32_t op = words[i] & 0xffffu;
+            length = words[i] >> 16;
+            if (length == 0 || length > count - i) { to = count; break; }
+            bool named = length >= 2 && words[i + 1] < words[3];
+            if (pass == 0 && op == TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
+            if (pass == 0 && op == FUNCTION) break;
+            if (pass == 0 || (op == NAME && named && is_struct[words[i + 1]])) continue;
+            memmove(words + to, words + i, length * sizeof *words);
+            to += length;
+        }
+    }
+    free(is_struct);
+    return to;
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
@@ -25,8 +50,10 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
         code->data = malloc(code->size + 4);
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
-            if (unit->compiler->target == SPYI_TARGET_SPIRV)
+            if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
+                code->size = 4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
+            }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
         if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)

@@ -55,6 +55,21 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
     return status;
 }
 
+SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
+    object->kind = (uint32_t)SPYI_KIND_DEAD;
+#ifndef NDEBUG
+    spyi_grave *grave = (spyi_grave *)spyi_allocate(&device->ctx, sizeof *grave);
+    if (grave) {
+        grave->object = object;
+        grave->size = size;
+        grave->next = device->graves;
+        device->graves = grave;
+        return;
+    }
+#endif
+    spyi_free(&device->ctx, object, size);
+}
+
 // >>creation and release
 
 static void spyi_device_destroy(spy_device *device) {
@@ -90,6 +105,12 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->cache) spyi_cache_destroy(device);
     while (device->modules)
         spyi_module_free(device->modules); // newest first: those that link before those linked
+    while (device->graves) {
+        spyi_grave *grave = device->graves;
+        device->graves = grave->next;
+        spyi_free(ctx, grave->object, grave->size);
+        spyi_free(ctx, grave, sizeof *grave);
+    }
     if (device->readback) spyi_pool_give(device, device->readback);
     if (device->gpu) {
         spyi_pool_destroy(device);

@@ -77,6 +77,12 @@ struct spy_function {
     spy_function *next;
 };
 
+typedef struct spyi_grave {
+    spyi_object *object;
+    size_t size;
+    struct spyi_grave *next;
+} spyi_grave;
+
 typedef struct spyi_close_callback {
     void (*func)(spy_device *device, void *user_data);
     void *user_data;
@@ -105,6 +111,7 @@ struct spy_device {
     spy_tensor *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
+    spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
     char *dump_directory;
     spy_device_stats stats;
 };
@@ -132,6 +139,9 @@ SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a
 // Reports `error` under a function's name and frees it: "spy_call: ...".
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
+
+// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
+SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
 
 // >>tensor.c
 SPYI_FN void spyi_drain_releases(spy_device *device); // frees what any thread released

@@ -13,15 +13,13 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         if (device->cache) spyi_cache_forget_function(device, function);
         spyi_overloads_free(&function->overloads);
         free(function->name);
-        function->object.kind = (uint32_t)SPYI_KIND_DEAD;
-        spyi_free(ctx, function, sizeof *function);
+        spyi_bury(device, &function->object, sizeof *function);
     }
     if (module->unit) spyi_unit_release(module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
     free(module->name);
-    module->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    spyi_free(ctx, module, sizeof *module);
+    spyi_bury(device, &module->object, sizeof *module);
 }
 
 SPYI_FN void spyi_module_drop(spy_module *module) {
@@ -92,8 +90,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         if (status == SPY_OK) {
             module->name = spyi_strdup(spyi_unit_name(module->unit));
         } else {
-            const char *what = desc->path ? desc->path : desc->name ? desc->name : "source";
-            spyi_fail(ctx, status, "%s: '%s': %s", function, what, spyi_text_str(&error));
+            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_module_free(module);
             module = NULL;
         }
@@ -138,9 +135,10 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
             spyi_fail(ctx, status, "%s: '%s' in module '%s': %s", function, name, module->name,
                       spyi_text_str(&error));
         } else if (overloads.count == 0) {
-            spyi_unit_near_names(module->unit, name, &error);
-            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s", function,
-                      module->name, name, spyi_text_str(&error));
+            bool explained = error.size != 0;
+            if (!explained) spyi_unit_near_names(module->unit, name, &error);
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
+                      module->name, name, explained ? ": " : "", spyi_text_str(&error));
         } else {
             found = (spy_function *)spyi_allocate(ctx, sizeof *found);
             if (!found) {

@@ -98,8 +98,8 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
             }
             spyi_text_free(&ignored);
             if (!storage)
-                spyi_text_add(error, "; wanted %llu bytes, %llu are in use, %llu held by the pool",
-                              (unsigned long long)block_size, (unsigned long long)device->pool.used_bytes,
+                spyi_text_add(error, "; %llu bytes are in use, %llu held by the pool",
+                              (unsigned long long)device->pool.used_bytes,
                               (unsigned long long)device->pool.held_bytes);
         }
         if (!storage) return NULL;
@@ -178,8 +178,11 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
         at = &s->next;
     }
     if (found) {
-        found->chunk = *chunk; // the driver may have given an old handle to a new buffer
-        found->size = chunk->size;
+        if (found->references == 0 ||
+            found->size < chunk->size) { // nobody's: the driver may have given the handle again
+            found->chunk = *chunk;
+            found->size = chunk->size;
+        }
         return found;
     }
     spyi_storage *storage = (spyi_storage *)spyi_allocate(&device->ctx, sizeof *storage);

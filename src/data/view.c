@@ -18,13 +18,14 @@ static spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     return view;
 }
 
-// Checks a view's elements against the storage, through its largest and smallest element offset.
+// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest offset.
 static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
                            const spyi_type *type, const char *function) {
     spyi_context *ctx = &parent->object.device->ctx;
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
-    int64_t first = (int64_t)parent->offset_bytes, size = (int64_t)parent->storage->size;
-    int64_t limit = size / stride_bytes + 1; // no offset beyond this can be inside
+    int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
+            end = (int64_t)parent->end_bytes;
+    int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
@@ -36,19 +37,19 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
         inside = inside && lowest >= -limit && highest <= limit;
     }
     if (spyi_shape_count(&desc->shape) == 0 && inside) return true;
-    if (!inside || first + lowest * stride_bytes < 0 || first + (highest + 1) * stride_bytes > size) {
-        spyi_text shape = { NULL, 0, 0 };
-        spyi_shape_text(&desc->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
-                  "%s: a view of shape %s with these strides and offset %lld touches elements %lld to %lld "
-                  "of %s; the storage "
-                  "has %lld from the tensor's first on",
-                  function, spyi_text_str(&shape), (long long)desc->offset_elements, (long long)lowest,
-                  (long long)highest, type->display, (long long)((size - first) / stride_bytes));
-        spyi_text_free(&shape);
-        return false;
-    }
-    return true;
+    if (inside && first + lowest * stride_bytes >= begin && first + (highest + 1) * stride_bytes <= end)
+        return true;
+    spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
+    spyi_shape_text(&desc->shape, &view);
+    spyi_shape_text(&parent->shape, &shape);
+    spyi_fail(
+        ctx, SPY_ERROR_OUT_OF_RANGE,
+        "%s: a view of shape %s of %s with these strides and offset %lld reaches beyond the tensor %s of %s",
+        function, spyi_text_str(&view), type->display, (long long)desc->offset_elements,
+        spyi_text_str(&shape), parent->type->display);
+    spyi_text_free(&view);
+    spyi_text_free(&shape);
+    return false;
 }
 
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {

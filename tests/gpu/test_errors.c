@@ -1,0 +1,750 @@
+// Bad input: each line of the issue's list. The status, what the message names (function, argument, expected, got), that
+// outputs keep what they held, and that the device works afterwards.
+//
+// What the library keeps for the whole process (libslang, the Vulkan loader) is tested in child processes: this program
+// started again with the name of one check.
+#include "gpu_test.h"
+
+#include <sys/wait.h>
+
+spy_device *gpu_device;
+static spy_module *module;
+static const char *program;
+
+static const char source[] = "float add(float a, float b) { return a + b; }\n"
+                             "float3 add3(float3 a, float3 b) { return a + b; }\n"
+                             "int addi(int a, int b) { return a + b; }\n"
+                             "void both(float a, out float b, inout float c) { b = a; c = c + a; }\n"
+                             "float with_default(float a, float b = 2) { return a + b; }\n"
+                             "float pick(float a, double b) { return 1; }\n"
+                             "float pick(double a, float b) { return 2; }\n"
+                             "struct Pair { float lo; float hi; }\n"
+                             "struct Nested { Pair p; int n; }\n"
+                             "float spread(Pair p) { return p.hi - p.lo; }\n"
+                             "float nested(Nested v) { return v.p.hi + v.n; }\n"
+                             "Pair make(float x) { Pair p; p.lo = x; p.hi = x + 1; return p; }\n"
+                             "T same<T : IArithmetic>(T x) { return x + x; }\n"
+                             "float shade(Texture2D t, float x) { return x; }\n"
+                             "void nothing(float x) {}\n";
+
+static spy_function *fn(const char *name) { return MADE(spy_function, spy_find_function(module, name)); }
+
+static spy_tensor *ramp(int64_t count) {
+    float data[64];
+    for (int i = 0; i < 64; i++) data[i] = (float)i;
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(count), data));
+}
+
+static int setup(void **state) {
+    (void)state;
+    spy_device_desc d = gpu_desc();
+    gpu_device = gpu_open(&d);
+    if (!gpu_device) return 0;
+    module = gpu_module(gpu_device, "bad", source);
+    if (!module) print_error("%s\n", spy_take_error(gpu_device).message);
+    return module ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    spy_release_device(gpu_device);
+    return 0;
+}
+
+#define NEEDS_DEVICE()                                                                                        \
+    (void)state;                                                                                              \
+    if (!gpu_device) {                                                                                        \
+        print_message("skipped: no Vulkan device\n");                                                         \
+        skip();                                                                                               \
+    }
+
+// The device still works, and nothing is pending.
+static void works(void) {
+    float r = 0;
+    assert_int_equal(spy_take_error(gpu_device).code, SPY_OK);
+    OK(spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 2), spy_out_f32("_result", &r))));
+    assert_true(r == 3);
+}
+
+static void expect(spy_tensor *t, float first) { // still 0, 1, 2 ... from `first` on
+    float data[64];
+    size_t n = (size_t)spy_get_tensor_info(t).element_count;
+    OK(spy_tensor_read(t, data, n * 4));
+    for (size_t i = 0; i < n; i++) assert_true(data[i] == first + (float)i);
+}
+
+// >>modules and functions
+
+static void test_missing_file(void **state) {
+    NEEDS_DEVICE();
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.path = "/tmp/no such folder/none.slang";
+    assert_null(spy_load_module(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_IO, "spy_load_module", "/tmp/no such folder/none.slang");
+    d.path = "/tmp"; // a folder
+    assert_null(spy_load_module(gpu_device, &d));
+    spy_error e = spy_take_error(gpu_device);
+    assert_true(e.code == SPY_ERROR_NOT_FOUND || e.code == SPY_ERROR_IO);
+    assert_non_null(strstr(e.message, "/tmp"));
+    memset(&d, 0, sizeof d);
+    assert_null(spy_load_module(gpu_device, &d)); // neither path nor source
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_load_module", "path", "source");
+    assert_null(spy_load_module(gpu_device, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_load_module", "NULL");
+    works();
+}
+
+static void test_broken_source(void **state) {
+    NEEDS_DEVICE();
+    char path[] = "/tmp/spy_broken_XXXXXX.slang";
+    int file = mkstemps(path, 6);
+    const char text[] = "float f(float x)\n{\n    return x + nonsense;\n}\n";
+    assert_true(write(file, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    close(file);
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.path = path;
+    assert_null(spy_load_module(gpu_device, &d));
+    char place[64];
+    snprintf(place, sizeof place, "%s:3", path); // file and line
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, place, "nonsense", "spy_load_module");
+    unlink(path);
+    assert_null(gpu_module(gpu_device, "broken", "float f(\n"));
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "broken");
+    assert_null(gpu_module(gpu_device, "broken", "import nowhere_to_be_found;\nfloat f(float x) { return x; }"));
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "nowhere_to_be_found");
+    // The same name can be loaded once it is right.
+    spy_module *good = MADE(spy_module, gpu_module(gpu_device, "broken", "float f(float x) { return x; }"));
+    assert_non_null(spy_find_function(good, "f"));
+    spy_release_module(good);
+    // Bytes that are no text.
+    char noise[300];
+    for (int i = 0; i < 299; i++) noise[i] = (char)(i * 37 % 255 + 1);
+    noise[299] = 0;
+    assert_null(gpu_module(gpu_device, "noise", noise));
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "noise");
+    works();
+}
+
+static void test_unknown_function(void **state) {
+    NEEDS_DEVICE();
+    assert_null(spy_find_function(module, "ad"));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_find_function", "'ad'", "add"); // the nearest names
+    assert_null(spy_find_function(module, "with_defualt"));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "'with_defualt'", "with_default");
+    works();
+}
+
+// Names that crash the compiler or end the generated text, if they get there.
+static void test_names(void **state) {
+    NEEDS_DEVICE();
+    static const char *const names[] = { "", " ", "f<", "f(1)", "float*", "add<", "add>", "add<>", "add<float", "same<", "same<float", "same<float>>", "same<nonsense>", "same<float,", "::", "::add", "add::", "a b", "add;",
+                                         "add\n", "1", "*", "&add", "Pair", "float", "Pair::lo", "Pair::", "(add)", "add+add", "\"", "'", "\\", "/*", "//", "#include", "{", "}", "add{}", "same<Texture2D>", "same<float*>",
+                                         "same<same>", "operator+", "this", "\x80\xff", "same<{}>", "same<1>", "same<void>", "same<add>", "same<float[]>" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        spy_function *f = spy_find_function(module, names[i]);
+        spy_error e = spy_take_error(gpu_device);
+        if (f) {
+            print_error("'%s' was found\n", names[i]);
+            fail();
+        }
+        assert_true(e.code == SPY_ERROR_NOT_FOUND || e.code == SPY_ERROR_INVALID_ARGUMENT || e.code == SPY_ERROR_COMPILE || e.code == SPY_ERROR_TYPE_MISMATCH);
+        assert_true(e.message[0] != 0);
+        (void)spy_has_type(module, names[i]);
+        assert_int_equal(spy_take_error(gpu_device).code, SPY_OK); // no error is raised
+        if (!spy_has_type(module, names[i])) {
+            assert_int_equal(spy_type_size_bytes(module, names[i]), 0);
+            assert_int_not_equal(spy_take_error(gpu_device).code, SPY_OK);
+        }
+        spy_tensor *t = gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, names[i], module, SPY_SHAPE(1), NULL);
+        spy_release_tensor(t);
+        (void)spy_take_error(gpu_device);
+    }
+    char *long_name = (char *)malloc(10002);
+    static const char fills[] = { 'x', '<', '(', ':', ',' };
+    for (size_t i = 0; i < sizeof fills; i++) {
+        memset(long_name, fills[i], 10000);
+        long_name[10000] = 0;
+        if (fills[i] != 'x') long_name[0] = 'f';
+        assert_null(spy_find_function(module, long_name));
+        assert_int_not_equal(spy_take_error(gpu_device).code, SPY_OK);
+        assert_false(spy_has_type(module, long_name));
+        assert_null(gpu_module(gpu_device, long_name, "this is no module"));
+        assert_int_not_equal(spy_take_error(gpu_device).code, SPY_OK);
+    }
+    free(long_name);
+    works();
+}
+
+// >>arguments
+
+static void test_arguments(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = ramp(4), *out = ramp(4), *none = NULL;
+    float r = 7;
+    spy_arg zero;
+    memset(&zero, 0, sizeof zero);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "spy_call", "add", "'b'", "missing");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, x), spy_arg_tensor("_result", out))), "add", "2", "3");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_NO_ARGS), "add", "'a'", "missing");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("c", x), spy_arg_tensor("_result", out))), "add", "'c'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "add", "'a'", "twice");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "add", "'a'", "twice");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", x), spy_out_f32("_result", &r), spy_arg_tensor("_result", out))), "add", "_result", "twice");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("nothing"), SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &r))), "nothing", "_result");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("shade"), SPY_ARGS(spy_arg_f32("t", 1), spy_arg_f32("x", 1), spy_out_f32("_result", &r))), "shade", "'t'");
+    // Not made by a function of ours.
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, zero)), "add", "argument 1");
+    zero.kind = (spy_arg_kind)12345;
+    zero.name = "a";
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, zero)), "add", "'a'");
+    zero.kind = SPY_ARG_FLOAT;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, spy_arg_f32("b", 1))), "add", "'a'", "dtype");
+    zero.dtype = (spy_dtype)-3;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, spy_arg_f32("b", 1))), "add", "'a'", "dtype");
+    zero = spy_arg_f32("a", 1);
+    zero.direction = (spy_direction)99;
+    assert_int_not_equal(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_tensor("b", x), zero)), SPY_OK);
+    (void)spy_take_error(gpu_device);
+    zero = spy_arg_f32("b", 1); // a direction that is none, at an out parameter: its number is no pointer
+    zero.direction = (spy_direction)99;
+    zero.value.u = 0;
+    assert_int_not_equal(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("a", 1), zero, spy_inout_f32("c", &r))), SPY_OK);
+    (void)spy_take_error(gpu_device);
+    zero = spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4), NULL);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "NULL");
+    spy_shape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, nine, &r), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "rank");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(-1), &r), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), (spy_args){ NULL, 3 }), "add", "NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_f32("b", 1))), "add", "'a'", "NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_f32("_result", NULL))), "add", "_result", "NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_tensor("_result", NULL))), "add", "_result", "NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("spread"), SPY_ARGS(spy_arg_data("p", NULL, 8))), "spread", "'p'", "NULL");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("spread"), SPY_ARGS(spy_arg_data("p", &source, 12), spy_out_f32("_result", &r))), "spread", "'p'", "8", "12");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("spread"), SPY_ARGS(spy_arg_data("p", &source, 0), spy_out_f32("_result", &r))), "spread", "'p'");
+    // Directions.
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_out_f32("a", &r), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "in parameter", "output");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_out_tensor("a", &none), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("both"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_inout_f32("c", &r))), "both", "'b'", "out parameter", "input");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("both"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_tensor("b", out), spy_out_f32("c", &r))), "both", "'c'", "inout");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("both"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_tensor("b", out), spy_out_tensor("c", &none))), "both", "'c'", "inout");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_arg_f32("_result", 1))), "add", "_result");
+    // Types.
+    int32_t n = 3;
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_i32("_result", &n))), "add", "_result", "float", "int");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("spread"), SPY_ARGS(spy_arg_f32("p", 1), spy_out_f32("_result", &r))), "spread", "'p'", "Pair", "float");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_struct("a", SPY_ARGS(spy_arg_f32("lo", 1))), spy_arg_f32("b", 1), spy_out_f32("_result", &r))), "add", "'a'", "float", "struct");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add3"), SPY_ARGS(spy_cast(spy_arg_tensor("a", ramp(3)), "float2"), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "float3", "float2");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("add3"), SPY_ARGS(spy_cast(spy_arg_tensor("a", ramp(3)), "flaot3"), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "flaot3");
+    assert_true(n == 3 && r == 7 && none == NULL);
+    expect(out, 0);
+    expect(x, 0);
+    works();
+}
+
+static void test_structs(void **state) {
+    NEEDS_DEVICE();
+    float r = 7;
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("spread"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("lo", 1))), spy_out_f32("_result", &r))), "spread", "'p'", "'hi'", "missing");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("spread"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("lo", 1), spy_arg_f32("high", 1))), spy_out_f32("_result", &r))), "spread", "'p'", "'high'", "Pair");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("spread"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("lo", 1), spy_arg_f32("hi", 1), spy_arg_f32("mid", 1))), spy_out_f32("_result", &r))), "spread", "'p'", "2", "3");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("spread"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("lo", 1), spy_arg_f32("lo", 1))), spy_out_f32("_result", &r))), "spread", "'p'", "'lo'", "twice");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("spread"), SPY_ARGS(spy_arg_struct("p", SPY_NO_ARGS), spy_out_f32("_result", &r))), "spread", "'p'", "missing");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("nested"), SPY_ARGS(spy_arg_struct("v", SPY_ARGS(spy_arg_i32("n", 1), spy_arg_struct("p", SPY_ARGS(spy_arg_f32("lo", 1))))), spy_out_f32("_result", &r))), "nested", "v.p", "'hi'");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("nested"), SPY_ARGS(spy_arg_struct("v", SPY_ARGS(spy_arg_f32("n", 1.5f), spy_arg_struct("p", SPY_ARGS(spy_arg_f32("lo", 1), spy_arg_f32("hi", 1))))), spy_out_f32("_result", &r))), "nested", "v.n", "int", "1.5");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("spread"), SPY_ARGS(spy_arg_struct("p", (spy_args){ NULL, 2 }), spy_out_f32("_result", &r))), "spread", "'p'", "NULL");
+    // The result's struct: a field that is not written anywhere is an error as well.
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("make"), SPY_ARGS(spy_arg_f32("x", 1), spy_arg_struct("_result", SPY_ARGS(spy_out_f32("lo", &r))))), "make", "_result", "'hi'");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("make"), SPY_ARGS(spy_arg_f32("x", 1), spy_arg_struct("_result", SPY_ARGS(spy_out_f32("lo", &r), spy_arg_f32("hi", 1))))), "make", "_result.hi", "out");
+    // Deeper than any type, and a loop.
+    spy_arg deep[200];
+    deep[0] = spy_arg_f32("x", 1);
+    for (int i = 1; i < 200; i++) deep[i] = spy_arg_struct("p", (spy_args){ &deep[i - 1], 1 });
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("spread"), (spy_args){ &deep[199], 1 }), "spread", "deep");
+    deep[0] = spy_arg_struct("p", (spy_args){ &deep[0], 1 });
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("spread"), (spy_args){ &deep[0], 1 }), "spread", "deep");
+    // Two fields that each name the list again: 2^16 values before the depth is noticed, no more.
+    deep[0] = spy_arg_struct("p", (spy_args){ &deep[0], 2 });
+    deep[1] = deep[0];
+    assert_int_not_equal(spy_call(fn("spread"), (spy_args){ &deep[0], 1 }), SPY_OK);
+    (void)spy_take_error(gpu_device);
+    assert_true(r == 7);
+    works();
+}
+
+static void test_ambiguous(void **state) {
+    NEEDS_DEVICE();
+    float r = 7;
+    FAILS(SPY_ERROR_AMBIGUOUS, spy_call(fn("pick"), SPY_ARGS(spy_arg_f32(NULL, 1), spy_arg_f32(NULL, 1), spy_out_f32("_result", &r))), "pick", "float pick(float a, double b)", "float pick(double a, float b)");
+    // No overload fits: both are listed, each with its reason.
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("pick"), SPY_ARGS(spy_arg_struct(NULL, SPY_NO_ARGS), spy_arg_f32(NULL, 1), spy_out_f32("_result", &r))), "pick", "pick(float a, double b)", "pick(double a, float b)", "'a'");
+    assert_true(r == 7);
+    OK(spy_call(fn("pick"), SPY_ARGS(spy_cast(spy_arg_f32(NULL, 1), "float"), spy_arg_f64(NULL, 1), spy_out_f32("_result", &r))));
+    assert_true(r == 1);
+    works();
+}
+
+// >>shapes
+
+static void test_shapes(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x3 = ramp(3), *x4 = ramp(4), *out4 = ramp(4), *out3 = ramp(3), *none = NULL;
+    float host[4] = { 5, 6, 7, 8 };
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x3), spy_arg_tensor("b", x4), spy_out_tensor("_result", &none))), "add", "'a'", "(3,)", "'b'", "(4,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_tensor("b", x4), spy_arg_tensor("_result", out3))), "add", "_result", "(3,)", "(4,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(1), host))), "add", "_result", "(1,)", "(4,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_f32("_result", host))), "add", "_result", "(4,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("both"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_tensor("b", out4), spy_inout_f32("c", host))), "both", "'c'", "(4,)");
+    spy_tensor *stretched = MADE(spy_tensor, spy_create_broadcast(spy_create_slice(out3, 0, 0, 1, 1), SPY_SHAPE(4)));
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_arg_tensor("_result", stretched))), "add", "_result", "broadcast");
+    // Maps that cannot be.
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(0, 1)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "2", "1");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(8)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "8");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(-1)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "-1");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(1000000)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
+    spy_tensor *m = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(2, 2), NULL));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", m), SPY_DIMS(0, 0)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "twice");
+    spy_dims nine = { 9, { 0 } };
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), nine), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add3"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "float3", "(4,)");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("add3"), SPY_ARGS(spy_arg_tensor("a", spy_create_select(x4, 0, 0)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add3", "'a'", "float3");
+    // Too many elements: cheap through broadcast views, and through an outer product.
+    spy_tensor *one = MADE(spy_tensor, spy_create_slice(x4, 0, 0, 1, 1));
+    spy_tensor *huge = MADE(spy_tensor, spy_create_broadcast(one, SPY_SHAPE(65536, 32768)));
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", huge), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "2147483647", "(65536, 32768)");
+    spy_tensor *wide = MADE(spy_tensor, spy_create_broadcast(one, SPY_SHAPE(1ll << 40)));
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", wide), SPY_DIMS(0)), spy_map(spy_arg_tensor("b", wide), SPY_DIMS(1)), spy_out_tensor("_result", &none))), "add");
+    assert_null(none);
+    expect(out4, 0);
+    expect(out3, 0);
+    for (int i = 0; i < 4; i++) assert_true(host[i] == (float)(5 + i));
+    // Reads and writes of another size; views that cannot be.
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_tensor_read(x4, host, 12), "spy_tensor_read", "16", "12");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_tensor_write(x4, host, 17), "spy_tensor_write", "16", "17");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_tensor_read(x4, NULL, 16), "spy_tensor_read", "NULL");
+    assert_null(spy_create_broadcast(x3, SPY_SHAPE(4)));
+    ERROR_ON(gpu_device, SPY_ERROR_SHAPE_MISMATCH, "spy_create_broadcast", "(3,)", "(4,)");
+    assert_null(spy_create_slice(x3, 1, 0, 1, 1));
+    ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_RANGE, "spy_create_slice");
+    assert_null(spy_create_slice(x3, 0, 0, 1, 0));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_slice", "step");
+    assert_null(spy_create_select(x3, 0, 3));
+    ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_RANGE, "spy_create_select", "3");
+    assert_null(spy_create_select(x3, 0, INT64_MIN));
+    ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_RANGE, "spy_create_select");
+    assert_null(spy_create_transpose(m, SPY_DIMS(0, 0)));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_transpose");
+    assert_null(spy_create_transpose(m, SPY_DIMS(0)));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_transpose");
+    spy_tensor *ends = MADE(spy_tensor, spy_create_slice(x3, 0, INT64_MIN, INT64_MAX, INT64_MAX));
+    assert_int_equal(spy_get_tensor_info(ends).element_count, 1);
+    works();
+}
+
+// >>objects
+
+static void test_null(void **state) {
+    (void)state;
+    float f = 0;
+    uint64_t ns;
+    spy_shape one = SPY_SHAPE(1);
+    (void)spy_take_error(NULL);
+#define IS_NULL_ERROR(expression)                                                                             \
+    do {                                                                                                      \
+        (void)(expression);                                                                                   \
+        spy_error e = spy_take_error(NULL);                                                                   \
+        if (e.code != SPY_ERROR_INVALID_ARGUMENT || !strstr(e.message, "NULL")) {                             \
+            print_error("%s says %d '%s'\n", #expression, (int)e.code, e.message);                            \
+            fail();                                                                                           \
+        }                                                                                                     \
+    } while (0)
+    IS_NULL_ERROR(spy_create_device(NULL));
+    spy_device_desc no_backend;
+    memset(&no_backend, 0, sizeof no_backend);
+    assert_null(spy_create_device(&no_backend));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device", "backend");
+    IS_NULL_ERROR(spy_flush(NULL));
+    IS_NULL_ERROR(spy_wait(NULL));
+    IS_NULL_ERROR(spy_wait_for_submit(NULL, 0, 0));
+    IS_NULL_ERROR(spy_add_close_callback(NULL, NULL, NULL));
+    IS_NULL_ERROR(spy_trim(NULL));
+    IS_NULL_ERROR(spy_load_module(NULL, NULL));
+    IS_NULL_ERROR(spy_find_function(NULL, "f"));
+    IS_NULL_ERROR(spy_type_size_bytes(NULL, "float"));
+    IS_NULL_ERROR(spy_create_tensor(NULL, NULL));
+    IS_NULL_ERROR(spy_tensor_read(NULL, &f, 4));
+    IS_NULL_ERROR(spy_tensor_write(NULL, &f, 4));
+    IS_NULL_ERROR(spy_tensor_fill(NULL, 0));
+    IS_NULL_ERROR(spy_create_view(NULL, NULL));
+    IS_NULL_ERROR(spy_create_broadcast(NULL, one));
+    IS_NULL_ERROR(spy_create_slice(NULL, 0, 0, 1, 1));
+    IS_NULL_ERROR(spy_create_select(NULL, 0, 0));
+    IS_NULL_ERROR(spy_create_transpose(NULL, SPY_DIMS(0)));
+    IS_NULL_ERROR(spy_tensor_point_to(NULL, NULL));
+    IS_NULL_ERROR(spy_call(NULL, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_time_call(NULL, SPY_NO_ARGS, &ns));
+    IS_NULL_ERROR(spy_explain_call(NULL, SPY_NO_ARGS, NULL, 0));
+    IS_NULL_ERROR(spy_prepare(NULL, SPY_NO_ARGS, NULL));
+    IS_NULL_ERROR(spy_prepared_ready(NULL));
+    IS_NULL_ERROR(spy_call_prepared(NULL, SPY_NO_ARGS));
+    IS_NULL_ERROR(spy_retain_tensor(NULL));
+    IS_NULL_ERROR(spy_retain_module(NULL));
+    IS_NULL_ERROR(spy_vk_set_command_buffer(NULL, NULL));
+    IS_NULL_ERROR(spy_vk_external_submit_finished(NULL));
+    IS_NULL_ERROR(spy_vk_wait_semaphore(NULL, 0, 0));
+    IS_NULL_ERROR(spy_vk_signal_semaphore(NULL, 0, 0));
+    IS_NULL_ERROR(spy_vk_create_tensor(NULL, 0, 0, 0, NULL));
+    IS_NULL_ERROR(spy_vk_get_tensor_buffer(NULL, &ns, &ns));
+    // Questions answer with nothing.
+    assert_true(spy_get_device_info(NULL).backend == NULL && spy_get_device_info(NULL).memory_bytes == 0);
+    assert_int_equal(spy_get_tensor_info(NULL).element_count, 0);
+    assert_false(spy_has_type(NULL, "float"));
+    assert_int_equal(spy_get_device_stats(NULL).calls, 0);
+    (void)spy_is_submit_finished(NULL, 1);
+    (void)spy_function_name(NULL);
+    (void)spy_function_module(NULL);
+    (void)spy_take_error(NULL);
+    assert_int_equal(spy_enumerate_adapters(NULL, NULL, 0), 0);
+    assert_int_not_equal(spy_take_error(NULL).code, SPY_OK);
+    spy_release_device(NULL);
+    spy_release_module(NULL);
+    spy_release_tensor(NULL);
+    spy_release_prepared(NULL);
+    assert_string_equal(spy_status_text(SPY_OK), "no error");
+    assert_non_null(spy_status_text((spy_status)-1000));
+    assert_int_equal(spy_dtype_size_bytes((spy_dtype)99), 0);
+    assert_string_equal(spy_dtype_name((spy_dtype)-1), "?");
+    if (!gpu_device) return;
+    assert_null(spy_find_function(module, NULL));
+    assert_int_not_equal(spy_take_error(gpu_device).code, SPY_OK);
+    assert_false(spy_has_type(module, NULL));
+    assert_int_equal(spy_type_size_bytes(module, NULL), 0);
+    (void)spy_take_error(gpu_device);
+    spy_tensor *t = ramp(4);
+    assert_int_not_equal(spy_tensor_point_to(t, NULL), SPY_OK);
+    (void)spy_take_error(gpu_device);
+    assert_null(spy_create_view(t, NULL));
+    (void)spy_take_error(gpu_device);
+    assert_null(spy_create_tensor(gpu_device, NULL));
+    (void)spy_take_error(gpu_device);
+    assert_int_not_equal(spy_add_close_callback(gpu_device, NULL, NULL), SPY_OK);
+    (void)spy_take_error(gpu_device);
+    spy_release_tensor(t);
+    works();
+}
+
+// One kind of object where another belongs. The kind is told from the object itself.
+static void test_wrong_objects(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *t = ramp(4);
+    (void)spy_take_error(NULL);
+    assert_int_not_equal(spy_call((spy_function *)(void *)t, SPY_NO_ARGS), SPY_OK);
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
+    assert_null(spy_find_function((spy_module *)(void *)t, "add"));
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
+    assert_int_not_equal(spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", (spy_tensor *)(void *)module), spy_arg_f32("b", 1))), SPY_OK);
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "add", "'a'");
+    spy_release_tensor(t);
+    works();
+}
+
+static void test_released(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *t = ramp(4), *none = NULL;
+    float data[4];
+    spy_release_tensor(t);
+    FAILS(SPY_ERROR_RELEASED, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", t), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "released");
+    assert_null(none);
+    (void)spy_take_error(NULL);
+    spy_status s = spy_tensor_read(t, data, 16);
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_RELEASED);
+    assert_int_equal(s, SPY_ERROR_RELEASED);
+    spy_release_tensor(t); // twice
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_RELEASED);
+    spy_retain_tensor(t);
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_RELEASED);
+    assert_null(spy_create_slice(t, 0, 0, 1, 1));
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_RELEASED);
+    assert_int_equal(spy_get_tensor_info(t).element_count, 0);
+    works();
+}
+
+// >>memory
+
+static void test_memory(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(1ll << 43); // 2^45 bytes
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_DEVICE_MEMORY, "spy_create_tensor");
+    d.shape = SPY_SHAPE(1ll << 30, 1ll << 30, 1ll << 30);
+    assert_null(spy_create_tensor(gpu_device, &d));
+    assert_int_not_equal(spy_take_error(gpu_device).code, SPY_OK);
+    d.shape = SPY_SHAPE(INT64_MAX, INT64_MAX);
+    assert_null(spy_create_tensor(gpu_device, &d));
+    assert_int_not_equal(spy_take_error(gpu_device).code, SPY_OK);
+    d.shape = SPY_SHAPE(-4);
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_tensor");
+    d.shape = SPY_SHAPE(4);
+    d.shape.rank = 4000000000u;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_tensor", "rank");
+    d.shape = SPY_SHAPE(4);
+    d.data = "0123456789abcdef";
+    d.data_size_bytes = 15;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_SHAPE_MISMATCH, "spy_create_tensor", "16", "15");
+    d.data_size_bytes = 0;
+    d.dtype = (spy_dtype)77;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_tensor", "77");
+    d.type = "NoSuchType";
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_create_tensor", "NoSuchType");
+    d.type = "Texture2D";
+    d.module = module;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    assert_int_not_equal(spy_take_error(gpu_device).code, SPY_OK);
+    works();
+}
+
+// All the device's memory in 1 GiB pieces, until it refuses; then calls still work, and all of it comes back.
+static void test_exhaustion(void **state) {
+    NEEDS_DEVICE();
+    enum { MOST = 400 };
+    spy_tensor *t[MOST], *none = NULL;
+    int n = 0;
+    spy_device_info info = spy_get_device_info(gpu_device);
+    bool cpu = info.type == SPY_ADAPTER_CPU;
+    if (info.memory_bytes > (uint64_t)MOST << 30) skip();
+    while (n < MOST && (t[n] = gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(1ll << 28), NULL)) != NULL) n++;
+    if (n == MOST) {
+        print_message("skipped: %d GiB were given without touching them (%s)\n", n, cpu ? "a CPU device overcommits" : "?");
+        for (int i = 0; i < n; i++) spy_release_tensor(t[i]);
+        OK(spy_trim(gpu_device));
+        skip();
+    }
+    ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_DEVICE_MEMORY, "spy_create_tensor", "in use");
+    assert_int_equal(spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", spy_create_broadcast(ramp(1), SPY_SHAPE(1ll << 29))), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), SPY_ERROR_OUT_OF_DEVICE_MEMORY);
+    ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_DEVICE_MEMORY, "add");
+    assert_null(none);
+    works();
+    for (int i = 0; i < n; i++) spy_release_tensor(t[i]);
+    spy_tensor *other = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3ll << 27), NULL)); // another size: cached pieces are given back
+    spy_release_tensor(other);
+    OK(spy_trim(gpu_device));
+    assert_true(spy_get_device_stats(gpu_device).pool_bytes < (uint64_t)100 << 20);
+    print_message("%d GiB until the device refused\n", n);
+    works();
+}
+
+// The first error stays until it is taken.
+static void test_first_error(void **state) {
+    NEEDS_DEVICE();
+    assert_null(spy_find_function(module, "first_missing"));
+    assert_int_not_equal(spy_call(fn("add"), SPY_NO_ARGS), SPY_OK);
+    assert_null(spy_find_function(module, "second_missing"));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "first_missing");
+    spy_error e = spy_take_error(gpu_device);
+    assert_true(e.code == SPY_OK && e.message[0] == 0);
+    works();
+}
+
+// >>child processes
+
+typedef int (*child_func)(const char *folder);
+
+static int child_says(spy_status code, spy_error e, const char *const *words) {
+    int wrong = e.code != code;
+    for (; *words; words++) wrong += !strstr(e.message, *words);
+    if (wrong) fprintf(stderr, "expected %d '%s', got %d: %s\n", (int)code, spy_status_text(code), (int)e.code, e.message);
+    return wrong;
+}
+
+static int child_library(const char *library, spy_status code, const char *const *words) {
+    spy_device_desc d = gpu_desc();
+    d.slang_library = library;
+    spy_device *device = spy_create_device(&d);
+    if (!device) return 100; // no device: cannot say
+    spy_module *m = gpu_module(device, "any", "float f(float x) { return x; }");
+    int wrong = m != NULL;
+    wrong += child_says(code, spy_take_error(device), words);
+    // Tensors work without a compiler.
+    float data[3] = { 1, 2, 3 }, back[3] = { 0 };
+    spy_tensor *t = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3), data);
+    wrong += spy_tensor_read(t, back, 12) != SPY_OK || memcmp(data, back, 12) != 0;
+    spy_release_device(device);
+    return wrong;
+}
+
+static int child_missing(const char *folder) { // a path that is not there, by the desc
+    static char path[400];
+    snprintf(path, sizeof path, "%s/nowhere.so", folder);
+    const char *const words[] = { path, "pip", NULL };
+    return child_library(path, SPY_ERROR_NO_COMPILER, words);
+}
+
+static int child_variable(const char *folder) { // the same, by the environment: every place tried is named
+    static char path[400];
+    snprintf(path, sizeof path, "%s/by_variable.so", folder);
+    setenv("SLANGPY_SLANG_LIBRARY", path, 1);
+    const char *const words[] = { path, "SLANGPY_SLANG_LIBRARY", NULL };
+    return child_library(NULL, SPY_ERROR_NO_COMPILER, words);
+}
+
+static int child_nowhere(const char *folder) { // nothing set: beside the program and the loader's places
+    (void)folder;
+    unsetenv("SLANGPY_SLANG_LIBRARY");
+    const char *const words[] = { "libslang-compiler.so", "pip", "SLANGPY_SLANG_LIBRARY", NULL };
+    return child_library(NULL, SPY_ERROR_NO_COMPILER, words);
+}
+
+static int child_text(const char *folder) { // a file that is no library
+    static char path[400];
+    snprintf(path, sizeof path, "%s/text.so", folder);
+    FILE *f = fopen(path, "w");
+    fputs("this is no library\n", f);
+    fclose(f);
+    const char *const words[] = { path, NULL };
+    return child_library(path, SPY_ERROR_NO_COMPILER, words);
+}
+
+static int child_other(const char *folder) { // a library that is not Slang
+    (void)folder;
+    const char *const words[] = { "libm.so.6", NULL };
+    return child_library("libm.so.6", SPY_ERROR_NO_COMPILER, words);
+}
+
+static int child_old(const char *folder) { // a Slang of another age: it has the entry, but not what we need of it
+    static char path[400], command[1200];
+    snprintf(path, sizeof path, "%s/old.so", folder);
+    snprintf(command, sizeof command,
+             "printf '%%s\\n' 'int spGetBuildTagString_(void){return 0;}' 'const char *spGetBuildTagString(void){return \"v2022.1\";}' 'int slang_createGlobalSession(long v, void **s){*s=0; return -2147467263;}' > %s/old.c && "
+             "cc -shared -fPIC -o %s %s/old.c",
+             folder, path, folder);
+    if (system(command) != 0) return 100;
+    const char *const words[] = { path, NULL };
+    return child_library(path, SPY_ERROR_NO_COMPILER, words);
+}
+
+static int child_no_vulkan(const char *folder) { // a loader without drivers
+    static char path[400];
+    snprintf(path, sizeof path, "%s/empty.json", folder);
+    FILE *f = fopen(path, "w");
+    fclose(f);
+    setenv("VK_ICD_FILENAMES", path, 1);
+    setenv("VK_DRIVER_FILES", path, 1);
+    spy_device_desc d = gpu_desc();
+    if (spy_create_device(&d)) return 1;
+    const char *const words[] = { "spy_create_device", "Vulkan", NULL };
+    int wrong = child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), words);
+    wrong += spy_enumerate_adapters(spy_vk_backend(), NULL, 0) != 0;
+    wrong += spy_take_error(NULL).code == SPY_OK;
+    return wrong;
+}
+
+static int child_no_adapter(const char *folder) {
+    (void)folder;
+    spy_device_desc d = gpu_desc();
+    d.adapter_name = "no adapter is called this";
+    if (spy_create_device(&d)) return 1;
+    const char *const words[] = { "no adapter is called this", NULL }; // and it says which there are
+    int wrong = child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), words);
+    memset(&d, 0, sizeof d);
+    d.backend = spy_vk_backend();
+    d.adapter = 99;
+    if (spy_create_device(&d)) return 1;
+    const char *const ninety_nine[] = { "99", NULL };
+    wrong += child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), ninety_nine);
+    memset(&d, 0, sizeof d);
+    d.backend = spy_cuda_backend();
+    if (spy_create_device(&d)) return 1;
+    const char *const not_built[] = { "CUDA", NULL };
+    wrong += child_says(SPY_ERROR_UNSUPPORTED, spy_take_error(NULL), not_built);
+    d.backend = spy_d3d12_backend();
+    if (spy_create_device(&d)) return 1;
+    const char *const neither[] = { "D3D12", NULL };
+    wrong += child_says(SPY_ERROR_UNSUPPORTED, spy_take_error(NULL), neither);
+    return wrong;
+}
+
+static const struct {
+    const char *name;
+    child_func run;
+} children[] = { { "missing", child_missing }, { "variable", child_variable }, { "nowhere", child_nowhere }, { "text", child_text }, { "other", child_other },
+                 { "old", child_old },         { "no_vulkan", child_no_vulkan }, { "no_adapter", child_no_adapter } };
+
+static void run_child(const char *name) {
+    char folder[] = "/tmp/spy_child_XXXXXX", command[600];
+    assert_non_null(mkdtemp(folder));
+    pid_t child = fork();
+    if (child == 0) {
+        execl(program, program, name, folder, (char *)NULL);
+        _exit(127);
+    }
+    int result = -1;
+    waitpid(child, &result, 0);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    (void)!system(command);
+    if (WIFSIGNALED(result)) fail_msg("the child ended by signal %d", WTERMSIG(result));
+    if (WEXITSTATUS(result) == 100) {
+        print_message("skipped: %s cannot be tried here\n", name);
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(result), 0);
+}
+
+static void test_library_missing(void **state) {
+    (void)state;
+    run_child("missing");
+}
+static void test_library_variable(void **state) {
+    (void)state;
+    run_child("variable");
+}
+static void test_library_nowhere(void **state) {
+    (void)state;
+    run_child("nowhere");
+}
+static void test_library_text(void **state) {
+    (void)state;
+    run_child("text");
+}
+static void test_library_other(void **state) {
+    (void)state;
+    run_child("other");
+}
+static void test_library_old(void **state) {
+    (void)state;
+    run_child("old");
+}
+static void test_no_vulkan(void **state) {
+    (void)state;
+    run_child("no_vulkan");
+}
+static void test_no_adapter(void **state) {
+    (void)state;
+    run_child("no_adapter");
+}
+
+int main(int argc, char **argv) {
+    static char self[1024];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    program = n > 0 ? self : argv[0];
+    if (argc == 3)
+        for (size_t i = 0; i < sizeof children / sizeof *children; i++)
+            if (strcmp(argv[1], children[i].name) == 0) return children[i].run(argv[2]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing_file),    cmocka_unit_test(test_broken_source),  cmocka_unit_test(test_unknown_function), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_structs),        cmocka_unit_test(test_ambiguous),        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_null),            cmocka_unit_test(test_wrong_objects),  cmocka_unit_test(test_released),         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_exhaustion),      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_library_missing),  cmocka_unit_test(test_library_variable),
+        cmocka_unit_test(test_library_nowhere), cmocka_unit_test(test_library_text),   cmocka_unit_test(test_library_other),    cmocka_unit_test(test_library_old),
+        cmocka_unit_test(test_no_vulkan),       cmocka_unit_test(test_no_adapter),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
