@@ -2135,8 +2135,9 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// All public functions call this first: takes the device's busy flag; false: error reported (NULL, released, BUSY).
-SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function);
+// All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
+// SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
+SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 
 // >>backend/null/null.h -------------------------------------------------------------------------------------
@@ -6798,7 +6799,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     const char *function = "spy_create_tensor";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
     spyi_context *ctx = &device->ctx;
     spy_tensor *tensor = NULL;
     spyi_text error = { NULL, 0, 0 };
@@ -6873,8 +6874,8 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
     }
 }
 
-static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
-                                size_t size_bytes) {
+static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
+                                      size_t size_bytes) {
     spyi_context *ctx = &tensor->object.device->ctx;
     uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
     if (size_bytes != needed) {
@@ -6884,22 +6885,20 @@ static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const 
                   "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
                   spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
         spyi_text_free(&shape);
-        return false;
+        return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && needed) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-        return false;
-    }
-    return true;
+    if (!data && needed) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+    return SPY_OK;
 }
 
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
     const char *function = "spy_tensor_read";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (spyi_check_transfer(tensor, function, data, size_bytes)) {
+    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
+    if (status == SPY_OK) {
         status = spyi_tensor_download(tensor, data, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     }
@@ -6909,11 +6908,12 @@ spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
 
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
     const char *function = "spy_tensor_write";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (spyi_check_transfer(tensor, function, data, size_bytes)) {
+    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
+    if (status == SPY_OK) {
         status = spyi_tensor_upload(tensor, data, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     }
@@ -6996,7 +6996,8 @@ static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error
 
 spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
     const char *function = "spy_tensor_fill";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
@@ -7129,7 +7130,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
 
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     const char *function = "spy_create_view";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
@@ -7167,7 +7168,7 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
 
 spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     const char *function = "spy_create_broadcast";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     bool fits =
@@ -7208,7 +7209,7 @@ static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *f
 
 spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
     const char *function = "spy_create_slice";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     if (step <= 0)
@@ -7235,7 +7236,7 @@ spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, in
 
 spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
     const char *function = "spy_create_select";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     if (spyi_check_dim(tensor, dim, function)) {
@@ -7262,7 +7263,7 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
 
 spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
     const char *function = "spy_create_transpose";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     uint32_t seen = 0;
@@ -7288,7 +7289,8 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
 
 spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     const char *function = "spy_tensor_point_to";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spy_status status = SPY_OK;
     if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
@@ -7356,7 +7358,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
 
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     const char *function = "spy_load_module";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
     spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
     spyi_unit **link = NULL;
@@ -7415,13 +7417,13 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
 }
 
 void spy_retain_module(spy_module *module) {
-    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module")) return;
+    if (spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module") != SPY_OK) return;
     spyi_atomic_add(&module->object.references, 1);
     spyi_leave(module);
 }
 
 void spy_release_module(spy_module *module) {
-    if (!module || !spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module")) return;
+    if (!module || spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module") != SPY_OK) return;
     spy_device *device = module->object.device;
     spyi_module_drop(module);
     spyi_leave(device);
@@ -7429,7 +7431,7 @@ void spy_release_module(spy_module *module) {
 
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
-    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return NULL;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spy_function *found = NULL;
@@ -7483,7 +7485,7 @@ spy_module *spy_function_module(const spy_function *function) {
 }
 
 bool spy_has_type(spy_module *module, const char *name) {
-    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type")) return false;
+    if (spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type") != SPY_OK) return false;
     bool has = name && spyi_unit_find_type(module->unit, name) != NULL;
     spyi_leave(module);
     return has;
@@ -7491,7 +7493,7 @@ bool spy_has_type(spy_module *module, const char *name) {
 
 size_t spy_type_size_bytes(spy_module *module, const char *name) {
     const char *function = "spy_type_size_bytes";
-    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return 0;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return 0;
     spy_device *device = module->object.device;
     const spyi_type *type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, name ? name : "", function);
     spyi_leave(device);
@@ -7520,29 +7522,25 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
-SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function) {
+SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
+    const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
         if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
             if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
-            return true;
+            return SPY_OK;
         }
-        spyi_fail(NULL, SPY_ERROR_BUSY,
-                  "%s: another thread is using device '%s'; calls on one device must take turns", function,
-                  device->ctx.label);
-        return false;
+        return spyi_fail(NULL, SPY_ERROR_BUSY,
+                         "%s: another thread is using device '%s'; calls on one device must take turns",
+                         function, device->ctx.label);
     }
     if (!o)
-        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function,
-                  spyi_kind_name((uint32_t)kind));
-    else if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
-                  spyi_kind_name((uint32_t)kind));
-    else
-        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function,
-                  spyi_kind_name((uint32_t)kind), spyi_kind_name(o->kind));
-    return false;
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
+                     spyi_kind_name(o->kind));
 }
 
 SPYI_FN void spyi_leave(const void *object) {
@@ -7701,14 +7699,14 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
 }
 
 void spy_release_device(spy_device *device) {
-    if (!device || !spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device")) return;
+    if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
     spyi_device_destroy(device);
 }
 
 // >>work
 
 spy_submit_id spy_flush(spy_device *device) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush")) return 0;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
     spyi_text error = { NULL, 0, 0 };
     spy_submit_id id = device->backend->open_submit(device->gpu);
     spy_status status = device->backend->submit(device->gpu, &error);
@@ -7731,7 +7729,8 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
 }
 
 spy_status spy_wait(spy_device *device) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
+    if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
     spyi_leave(device);
     return status;
@@ -7739,7 +7738,8 @@ spy_status spy_wait(spy_device *device) {
 
 spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns) {
     const char *function = "spy_wait_for_submit";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
     spy_status status;
     if (id > device->backend->open_submit(device->gpu))
         status =
@@ -7751,7 +7751,7 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
 }
 
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished")) return false;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished") != SPY_OK) return false;
     bool finished = device->backend->finished_submit(device->gpu) >= id;
     spyi_leave(device);
     return finished;
@@ -7759,7 +7759,8 @@ bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
 
 spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *, void *), void *user_data) {
     const char *function = "spy_add_close_callback";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
     spy_status status = SPY_OK;
     spyi_close_callback *callback = NULL;
     if (!func)
@@ -7781,7 +7782,8 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *,
 }
 
 spy_status spy_trim(spy_device *device) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
+    if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
@@ -7812,7 +7814,7 @@ size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos
 spy_device_stats spy_get_device_stats(spy_device *device) {
     spy_device_stats stats;
     memset(&stats, 0, sizeof stats);
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats")) return stats;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats") != SPY_OK) return stats;
     stats = device->stats;
     stats.dispatches = device->base->stats.dispatches;
     stats.barriers = device->base->stats.barriers;
@@ -8749,6 +8751,21 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     return good;
 }
 
+// Names the open parameters and what they got.
+static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
+    spyi_text text = { NULL, 0, 0 };
+    for (uint32_t p = 0; p < open->param_count; p++) {
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
+        spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
+                      open->params[p].type->display);
+        spyi_value_text(&a->values->items[of_param[p]], &text);
+    }
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+            "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
+            spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
 #define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
 
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
@@ -8798,11 +8815,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
         }
     }
     if (found) a->sized = a->sized || sizes;
-    else if (possible)
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                "no types that its arguments could have fit its open parameters (generics and interfaces; "
-                "buffers and "
-                "textures cannot be passed)");
+    else if (possible) spyi_no_open(a, open, of_param);
     free(views);
     free(choice);
     return found;
@@ -11020,7 +11033,8 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
 
 static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
                             uint64_t *gpu_time_ns) {
-    if (!spyi_enter(function, SPYI_KIND_FUNCTION, public_name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
@@ -11080,7 +11094,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
 
 size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
     if (text && capacity) text[0] = 0;
-    if (!spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call")) return 0;
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_launch *launch = &device->cache->launch;
@@ -11234,7 +11248,7 @@ static void spyi_prepare_join(spy_prepared *p) {
 
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
     const char *name = "spy_prepare";
-    if (!spyi_enter(function, SPYI_KIND_FUNCTION, name)) return NULL;
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
@@ -11298,7 +11312,8 @@ static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
 
 spy_status spy_prepared_ready(spy_prepared *prepared) {
     const char *name = "spy_prepared_ready";
-    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(prepared, SPYI_KIND_PREPARED, name);
+    if (entered != SPY_OK) return entered;
     spy_device *device = prepared->object.device;
     spy_status status = SPY_ERROR_NOT_READY;
     if (!prepared->running || spyi_atomic_load(&prepared->finished))
@@ -11309,7 +11324,8 @@ spy_status spy_prepared_ready(spy_prepared *prepared) {
 
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     const char *name = "spy_call_prepared";
-    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(prepared, SPYI_KIND_PREPARED, name);
+    if (entered != SPY_OK) return entered;
     spy_device *device = prepared->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
@@ -11358,7 +11374,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
 }
 
 void spy_release_prepared(spy_prepared *prepared) {
-    if (!prepared || !spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared")) return;
+    if (!prepared || spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared") != SPY_OK) return;
     spy_device *device = prepared->object.device;
     spyi_prepared_free(prepared);
     spyi_leave(device);

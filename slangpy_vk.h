@@ -3436,7 +3436,7 @@ SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *l
 
 static spyi_vk_gpu *spyi_vk_enter(spy_device *device, const char *function) {
     spyi_vk_gpu *gpu;
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
     gpu = (spyi_vk_gpu *)(void *)spyi_device_gpu(device, "vulkan", function);
     if (gpu == NULL) spyi_leave(device);
     return gpu;
@@ -3522,7 +3522,8 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
     uint64_t offset = 0;
     if (buffer != NULL) *buffer = 0;
     if (offset_bytes != NULL) *offset_bytes = 0;
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     if (!spyi_tensor_location(tensor, function, &chunk, &offset)) {
         spyi_leave(tensor);
         return SPY_ERROR_INVALID_ARGUMENT;

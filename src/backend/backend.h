@@ -134,8 +134,9 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
 // The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// All public functions call this first: takes the device's busy flag; false: error reported (NULL, released, BUSY).
-SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function);
+// All public functions call this first: takes the device\'s busy flag. Else an error has been reported on this thread:
+// SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED or SPY_ERROR_BUSY.
+SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 
 #endif // SPYI_BACKEND_H

@@ -465,6 +465,21 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     return good;
 }
 
+// Names the open parameters and what they got.
+static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
+    spyi_text text = { NULL, 0, 0 };
+    for (uint32_t p = 0; p < open->param_count; p++) {
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
+        spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
+                      open->params[p].type->display);
+        spyi_value_text(&a->values->items[of_param[p]], &text);
+    }
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+            "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
+            spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
 #define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
 
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
@@ -514,11 +529,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
         }
     }
     if (found) a->sized = a->sized || sizes;
-    else if (possible)
-        spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                "no types that its arguments could have fit its open parameters (generics and interfaces; "
-                "buffers and "
-                "textures cannot be passed)");
+    else if (possible) spyi_no_open(a, open, of_param);
     free(views);
     free(choice);
     return found;

@@ -12,7 +12,8 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
 
 static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
                             uint64_t *gpu_time_ns) {
-    if (!spyi_enter(function, SPYI_KIND_FUNCTION, public_name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
@@ -72,7 +73,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const
 
 size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
     if (text && capacity) text[0] = 0;
-    if (!spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call")) return 0;
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_launch *launch = &device->cache->launch;

@@ -130,7 +130,7 @@ static void spyi_prepare_join(spy_prepared *p) {
 
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
     const char *name = "spy_prepare";
-    if (!spyi_enter(function, SPYI_KIND_FUNCTION, name)) return NULL;
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
@@ -194,7 +194,8 @@ static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
 
 spy_status spy_prepared_ready(spy_prepared *prepared) {
     const char *name = "spy_prepared_ready";
-    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(prepared, SPYI_KIND_PREPARED, name);
+    if (entered != SPY_OK) return entered;
     spy_device *device = prepared->object.device;
     spy_status status = SPY_ERROR_NOT_READY;
     if (!prepared->running || spyi_atomic_load(&prepared->finished))
@@ -205,7 +206,8 @@ spy_status spy_prepared_ready(spy_prepared *prepared) {
 
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     const char *name = "spy_call_prepared";
-    if (!spyi_enter(prepared, SPYI_KIND_PREPARED, name)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(prepared, SPYI_KIND_PREPARED, name);
+    if (entered != SPY_OK) return entered;
     spy_device *device = prepared->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
@@ -254,7 +256,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
 }
 
 void spy_release_prepared(spy_prepared *prepared) {
-    if (!prepared || !spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared")) return;
+    if (!prepared || spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared") != SPY_OK) return;
     spy_device *device = prepared->object.device;
     spyi_prepared_free(prepared);
     spyi_leave(device);

@@ -19,29 +19,25 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
-SPYI_FN bool spyi_enter(const void *object, spyi_kind kind, const char *function) {
+SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function) {
     const spyi_object *o = (const spyi_object *)object;
+    const char *expected = spyi_kind_name((uint32_t)kind);
     if (SPYI_LIKELY(o && o->kind == (uint32_t)kind)) {
         spy_device *device = o->device;
         if (SPYI_LIKELY(spyi_atomic_swap_if(&device->ctx.busy, 0, 1))) {
             if (spyi_atomic_load(&device->release_count) != 0) spyi_drain_releases(device);
-            return true;
+            return SPY_OK;
         }
-        spyi_fail(NULL, SPY_ERROR_BUSY,
-                  "%s: another thread is using device '%s'; calls on one device must take turns", function,
-                  device->ctx.label);
-        return false;
+        return spyi_fail(NULL, SPY_ERROR_BUSY,
+                         "%s: another thread is using device '%s'; calls on one device must take turns",
+                         function, device->ctx.label);
     }
     if (!o)
-        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function,
-                  spyi_kind_name((uint32_t)kind));
-    else if (o->kind == (uint32_t)SPYI_KIND_DEAD)
-        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
-                  spyi_kind_name((uint32_t)kind));
-    else
-        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function,
-                  spyi_kind_name((uint32_t)kind), spyi_kind_name(o->kind));
-    return false;
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
+    if (o->kind == (uint32_t)SPYI_KIND_DEAD)
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
+                     spyi_kind_name(o->kind));
 }
 
 SPYI_FN void spyi_leave(const void *object) {
@@ -200,14 +196,14 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
 }
 
 void spy_release_device(spy_device *device) {
-    if (!device || !spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device")) return;
+    if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
     spyi_device_destroy(device);
 }
 
 // >>work
 
 spy_submit_id spy_flush(spy_device *device) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush")) return 0;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
     spyi_text error = { NULL, 0, 0 };
     spy_submit_id id = device->backend->open_submit(device->gpu);
     spy_status status = device->backend->submit(device->gpu, &error);
@@ -230,7 +226,8 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
 }
 
 spy_status spy_wait(spy_device *device) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_wait");
+    if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_wait", device->backend->open_submit(device->gpu), UINT64_MAX);
     spyi_leave(device);
     return status;
@@ -238,7 +235,8 @@ spy_status spy_wait(spy_device *device) {
 
 spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns) {
     const char *function = "spy_wait_for_submit";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
     spy_status status;
     if (id > device->backend->open_submit(device->gpu))
         status =
@@ -250,7 +248,7 @@ spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t ti
 }
 
 bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished")) return false;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_is_submit_finished") != SPY_OK) return false;
     bool finished = device->backend->finished_submit(device->gpu) >= id;
     spyi_leave(device);
     return finished;
@@ -258,7 +256,8 @@ bool spy_is_submit_finished(spy_device *device, spy_submit_id id) {
 
 spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *, void *), void *user_data) {
     const char *function = "spy_add_close_callback";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
     spy_status status = SPY_OK;
     spyi_close_callback *callback = NULL;
     if (!func)
@@ -280,7 +279,8 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *,
 }
 
 spy_status spy_trim(spy_device *device) {
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim")) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_trim");
+    if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
@@ -311,7 +311,7 @@ size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos
 spy_device_stats spy_get_device_stats(spy_device *device) {
     spy_device_stats stats;
     memset(&stats, 0, sizeof stats);
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats")) return stats;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_device_stats") != SPY_OK) return stats;
     stats = device->stats;
     stats.dispatches = device->base->stats.dispatches;
     stats.barriers = device->base->stats.barriers;

@@ -43,7 +43,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
 
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     const char *function = "spy_load_module";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
     spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
     spyi_unit **link = NULL;
@@ -102,13 +102,13 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
 }
 
 void spy_retain_module(spy_module *module) {
-    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module")) return;
+    if (spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module") != SPY_OK) return;
     spyi_atomic_add(&module->object.references, 1);
     spyi_leave(module);
 }
 
 void spy_release_module(spy_module *module) {
-    if (!module || !spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module")) return;
+    if (!module || spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module") != SPY_OK) return;
     spy_device *device = module->object.device;
     spyi_module_drop(module);
     spyi_leave(device);
@@ -116,7 +116,7 @@ void spy_release_module(spy_module *module) {
 
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
-    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return NULL;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spy_function *found = NULL;
@@ -170,7 +170,7 @@ spy_module *spy_function_module(const spy_function *function) {
 }
 
 bool spy_has_type(spy_module *module, const char *name) {
-    if (!spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type")) return false;
+    if (spyi_enter(module, SPYI_KIND_MODULE, "spy_has_type") != SPY_OK) return false;
     bool has = name && spyi_unit_find_type(module->unit, name) != NULL;
     spyi_leave(module);
     return has;
@@ -178,7 +178,7 @@ bool spy_has_type(spy_module *module, const char *name) {
 
 size_t spy_type_size_bytes(spy_module *module, const char *name) {
     const char *function = "spy_type_size_bytes";
-    if (!spyi_enter(module, SPYI_KIND_MODULE, function)) return 0;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return 0;
     spy_device *device = module->object.device;
     const spyi_type *type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, name ? name : "", function);
     spyi_leave(device);

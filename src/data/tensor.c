@@ -280,7 +280,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     const char *function = "spy_create_tensor";
-    if (!spyi_enter(device, SPYI_KIND_DEVICE, function)) return NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
     spyi_context *ctx = &device->ctx;
     spy_tensor *tensor = NULL;
     spyi_text error = { NULL, 0, 0 };
@@ -355,8 +355,8 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
     }
 }
 
-static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
-                                size_t size_bytes) {
+static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
+                                      size_t size_bytes) {
     spyi_context *ctx = &tensor->object.device->ctx;
     uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
     if (size_bytes != needed) {
@@ -366,22 +366,20 @@ static bool spyi_check_transfer(spy_tensor *tensor, const char *function, const 
                   "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
                   spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
         spyi_text_free(&shape);
-        return false;
+        return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && needed) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-        return false;
-    }
-    return true;
+    if (!data && needed) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+    return SPY_OK;
 }
 
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
     const char *function = "spy_tensor_read";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (spyi_check_transfer(tensor, function, data, size_bytes)) {
+    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
+    if (status == SPY_OK) {
         status = spyi_tensor_download(tensor, data, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     }
@@ -391,11 +389,12 @@ spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
 
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
     const char *function = "spy_tensor_write";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (spyi_check_transfer(tensor, function, data, size_bytes)) {
+    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
+    if (status == SPY_OK) {
         status = spyi_tensor_upload(tensor, data, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     }
@@ -478,7 +477,8 @@ static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error
 
 spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
     const char *function = "spy_tensor_fill";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;

@@ -54,7 +54,7 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
 
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
     const char *function = "spy_create_view";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spyi_context *ctx = &device->ctx;
     spy_tensor *view = NULL;
@@ -92,7 +92,7 @@ spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc) {
 
 spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     const char *function = "spy_create_broadcast";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     bool fits =
@@ -133,7 +133,7 @@ static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *f
 
 spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
     const char *function = "spy_create_slice";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     if (step <= 0)
@@ -160,7 +160,7 @@ spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, in
 
 spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
     const char *function = "spy_create_select";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     if (spyi_check_dim(tensor, dim, function)) {
@@ -187,7 +187,7 @@ spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
 
 spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
     const char *function = "spy_create_transpose";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return NULL;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_device *device = tensor->object.device;
     spy_tensor *view = NULL;
     uint32_t seen = 0;
@@ -213,7 +213,8 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
 
 spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     const char *function = "spy_tensor_point_to";
-    if (!spyi_enter(tensor, SPYI_KIND_TENSOR, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spy_status status = SPY_OK;
     if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
