@@ -6788,9 +6788,10 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   module ? "%s: type '%s' is not known to module '%s'"
                          : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
                   function, type, module ? module->name : "");
-    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID) {
+    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
-                  "%s: type '%s' is not plain data (scalars, vectors, matrices, arrays and structs of these)",
+                  "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
+                  "and structs of these)",
                   function, type);
         found = NULL;
     }
@@ -7103,6 +7104,8 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
             end = (int64_t)parent->end_bytes;
     int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
+    if (spyi_shape_count(&desc->shape) == 0 && lowest >= -limit && lowest <= limit)
+        return true; // touches nothing
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
         int64_t n = desc->shape.dims[i], stride = strides->dims[i];
@@ -7112,7 +7115,6 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
         if (inside && stride < 0) lowest += (n - 1) * stride;
         inside = inside && lowest >= -limit && highest <= limit;
     }
-    if (spyi_shape_count(&desc->shape) == 0 && inside) return true;
     if (inside && first + lowest * stride_bytes >= begin && first + (highest + 1) * stride_bytes <= end)
         return true;
     spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
@@ -7287,6 +7289,10 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
     return view;
 }
 
+static bool spyi_same_dims(const spy_shape *a, const spy_shape *b) {
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
 spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     const char *function = "spy_tensor_point_to";
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
@@ -7296,9 +7302,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
         status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                            "%s: other is not a living tensor of this device", function);
-    } else if (tensor->type != other->type ||
-               memcmp(&tensor->shape, &other->shape, sizeof tensor->shape) != 0 ||
-               memcmp(&tensor->strides, &other->strides, sizeof tensor->strides) != 0) {
+    } else if (tensor->type != other->type || !spyi_same_dims(&tensor->shape, &other->shape) ||
+               !spyi_same_dims(&tensor->strides, &other->strides)) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
@@ -7995,6 +8000,9 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
+    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "its direction is not one of spy_direction");
     switch (arg->kind) {
     case SPY_ARG_BOOL:
     case SPY_ARG_INT:
@@ -9042,6 +9050,7 @@ typedef struct spyi_pack {
 // A kernel's text and how to call it.
 typedef struct spyi_emitted {
     spyi_text text;
+    const char *entry; // the kernel\'s name in it
     spyi_pack *packs;
     uint32_t pack_count;
     uint32_t block_size;
@@ -9050,8 +9059,6 @@ typedef struct spyi_emitted {
     uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
     uint32_t group_size;
 } spyi_emitted;
-
-#define SPYI_KERNEL_ENTRY "spy_kernel"
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
@@ -9655,7 +9662,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
         spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_result%s", s->suffix);
+        spyi_text_add(&name, "r_result%s", s->suffix);
         spyi_emit_variables(s, b->param_count, name.data, false, indent);
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
         spyi_text_free(&name);
@@ -9697,6 +9704,93 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
 
 // >>the whole
 
+// Our names in the kernel begin with these; a function that is called so would be hidden by them.
+static bool spyi_is_hidden(const char *function) {
+    bool letter = function[0] == 'a' || function[0] == 'b' || function[0] == 'r' || function[0] == 'v' ||
+                  function[0] == 'w';
+    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0 ||
+           strncmp(function, "Spy", 3) == 0;
+}
+
+static bool spyi_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Puts a '2' behind each whole word `word` that is not a field: the block's names give way to the user's.
+static void spyi_rename(spyi_text *text, const char *word) {
+    spyi_text out = { NULL, 0, 0 };
+    size_t n = strlen(word);
+    for (size_t i = 0; i < text->size; i++) {
+        bool whole = strncmp(text->data + i, word, n) == 0 && !spyi_is_word(text->data[i + n]) &&
+                     (i == 0 || (!spyi_is_word(text->data[i - 1]) && text->data[i - 1] != '.'));
+        spyi_text_add_n(&out, text->data + i, whole ? n : 1);
+        if (whole) spyi_text_add(&out, "2");
+        i += whole ? n - 1 : 0;
+    }
+    spyi_text_free(text);
+    *text = out;
+}
+
+// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
+static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_text *out) {
+    const spyi_bound *b = s->bound;
+    const spyi_type *result = b->signature.result;
+    spyi_text_add(out, "%s call_element(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        const spyi_node *node = &b->nodes[p];
+        spyi_text_add(out, "%s%s%s p%u", p ? ", " : "",
+                      node->in && node->out ? "inout "
+                      : node->out           ? "out "
+                                            : "",
+                      spyi_spell(node->type), p);
+    }
+    spyi_text_add(out, ")\n{\n    %s%s(", result->kind == SPYI_TYPE_VOID ? "" : "return ", function);
+    for (uint32_t p = 0; p < b->param_count; p++) spyi_text_add(out, p ? ", p%u" : "p%u", p);
+    spyi_text_add(out, ");\n}\n\n");
+}
+
+// Puts the parts together.
+static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
+    const spyi_variant_key *key = s->key;
+    spyi_emitted *out = s->out;
+    bool hidden = spyi_is_hidden(function->name);
+    spyi_text kernel = { NULL, 0, 0 };
+    spyi_declare_block(s);
+    spyi_emit_body(s, hidden ? "call_element" : function->name);
+    out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    out->entry = hidden ? "spy_kernel2" : "spy_kernel";
+    if (out->block_size) spyi_text_add(&kernel, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s->fields));
+    // A global block is read field by field; an entry-point parameter would first be copied whole.
+    if (out->block_size && !out->block_by_address)
+        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
+    spyi_text_add(&kernel,
+                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid spy_kernel(uint3 spy_thread : "
+                  "SV_DispatchThreadID",
+                  out->group_size);
+    if (out->block_size && out->block_by_address)
+        spyi_text_add(&kernel, ",\n                uniform SpyBlock* spy");
+    spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
+    const char *shape = key->rank == 0              ? "one element"
+                        : key->width > 1            ? "wide"
+                        : spyi_needs_coordinates(s) ? "strided"
+                                                    : "flat";
+    uint32_t elements = (uint32_t)key->width * key->unroll;
+    spyi_text_add(
+        &out->text,
+        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+        s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
+        elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
+        key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+    if (hidden) {
+        spyi_rename(&kernel, "spy");
+        spyi_rename(&kernel, "SpyBlock");
+        spyi_rename(&kernel, "spy_kernel");
+        spyi_emit_wrapper(s, function->name, &out->text);
+    }
+    spyi_text_add_n(&out->text, kernel.data, kernel.size);
+    spyi_text_free(&kernel);
+}
+
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
@@ -9712,39 +9806,10 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = key->rank == 0                      ? 1
-                      : limits->info.max_group_size < 256 ? limits->info.max_group_size
-                                                          : 256;
+    out->group_size = limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    if (key->rank == 0) out->group_size = 1;
     if (!s.failed) spyi_make_names(&s);
-    if (!s.failed) {
-        spyi_declare_block(&s);
-        spyi_emit_body(&s, function->name);
-        out->block_by_address = out->block_size > limits->max_block_bytes;
-        const char *shape = key->rank == 0               ? "one element"
-                            : key->width > 1             ? "wide"
-                            : spyi_needs_coordinates(&s) ? "strided"
-                                                         : "flat";
-        spyi_text_add(
-            &out->text,
-            "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
-            bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width * key->unroll,
-            key->width * key->unroll == 1 ? "" : "s", out->group_size,
-            key->bindings ? "structured buffers" : "pointers", key->index64 ? ", 64-bit offsets" : "",
-            spyi_unit_name(function->module->unit));
-        if (out->block_size)
-            spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
-        // A global block is read field by field; an entry-point parameter would first be copied whole.
-        if (out->block_size && !out->block_by_address)
-            spyi_text_add(&out->text, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
-        spyi_text_add(
-            &out->text,
-            "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : SV_DispatchThreadID",
-            out->group_size, SPYI_KERNEL_ENTRY);
-        if (out->block_size && out->block_by_address)
-            spyi_text_add(&out->text, ",\n                uniform SpyBlock* spy");
-        spyi_text_add(&out->text, "%s)\n{\n", spyi_text_str(&s.buffers));
-        spyi_text_add(&out->text, "%s}\n", spyi_text_str(&s.body));
-    }
+    if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
         if (s.names) free(s.names[i]);
         if (s.lvalues) free(s.lvalues[i]);
@@ -9861,6 +9926,9 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
                                      spyi_text *error);
 
+// overlap.c
+SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
+                                      const spyi_launch *launch, spyi_text *error);
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
 
@@ -10193,8 +10261,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
-                                   error);
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, variant->emitted.entry,
+                                   &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
@@ -10204,7 +10272,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.label = name.data;
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = SPYI_KERNEL_ENTRY;
+        desc.entry = variant->emitted.entry;
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
@@ -10327,31 +10395,24 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
     return SPY_OK;
 }
 
-// An output must have one place of its own for each element of the call.
+// An output must have a place for each element of the call; whether it has one of its own, overlap.c looks.
 static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
-                                    const int64_t *strides, spyi_text *error) {
-    bool covers = true, own = true;
+                                    spyi_text *error) {
+    bool covers = true;
     for (uint32_t k = 0; k < call->rank; k++) {
-        if (call->dims[k] <= 1) continue;
-        bool mapped = false;
+        bool mapped = call->dims[k] == 1;
         for (uint32_t d = 0; d < leaf->batch_rank; d++)
             if (leaf->map[d] == k) mapped = v->dims[d] == call->dims[k];
         covers = covers && mapped;
-        own = own && strides[k] != 0;
     }
-    if (covers && own) return SPY_OK;
-    spyi_text_add(error, "Shape mismatch: output '%s' ", leaf->path);
-    if (!covers) {
-        spy_shape mine;
-        mine.rank = v->rank;
-        if (v->rank) memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
-        spyi_text_add(error, "has shape ");
-        spyi_shape_text(&mine, error);
-        spyi_text_add(error, ", the call has shape ");
-        spyi_shape_text(call, error);
-    } else {
-        spyi_text_add(error, "is a broadcast view: several elements of the call would write to one place");
-    }
+    if (covers) return SPY_OK;
+    spy_shape mine;
+    mine.rank = v->rank;
+    if (v->rank) memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
+    spyi_text_add(error, "Shape mismatch: output '%s' has shape ", leaf->path);
+    spyi_shape_text(&mine, error);
+    spyi_text_add(error, ", the call has shape ");
+    spyi_shape_text(call, error);
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
@@ -10573,7 +10634,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         }
         at->reach = at->end;
         if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
-            status = spyi_check_output(leaf, v, &launch->shape, at->strides, error);
+            status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }
     }
@@ -10602,6 +10663,108 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     int64_t per_thread = launch->key.width * launch->key.unroll;
     int64_t threads = (launch->count + per_thread - 1) / per_thread;
     launch->key.folded = (threads + 255) / 256 > (int64_t)limits->info.max_group_count;
+    return SPY_OK;
+}
+
+// >>call/overlap.c ------------------------------------------------------------------------------------------
+
+// Memory that a call's arguments share. Threads run in any order, so an output may meet itself or another argument only
+// where each thread touches its own element alone.
+
+// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
+static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
+    uint32_t outer = t->shape.rank;
+    *run = 1;
+    while (outer > 0 && (t->shape.dims[outer - 1] == 1 || t->strides.dims[outer - 1] == *run))
+        *run *= t->shape.dims[--outer];
+    return outer;
+}
+
+static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
+    int64_t stride = t->strides.dims[dim];
+    return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
+}
+
+// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
+// strides it may say so though they do not.
+static bool spyi_meets_itself(const spy_tensor *t) {
+    if (t->contiguous || t->element_count < 2) return false;
+    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
+    bool done[SPY_MAX_RANK] = { false };
+    for (uint32_t n = 0; n < t->shape.rank; n++) {
+        uint32_t next = t->shape.rank;
+        for (uint32_t d = 0; d < t->shape.rank; d++) {
+            if (done[d] || t->shape.dims[d] == 1) continue;
+            if (next == t->shape.rank || spyi_stride_bytes(t, d) < spyi_stride_bytes(t, next)) next = d;
+        }
+        if (next == t->shape.rank) return false;
+        done[next] = true;
+        if (spyi_stride_bytes(t, next) < covered) return true;
+        covered += spyi_stride_bytes(t, next) * (uint64_t)(t->shape.dims[next] - 1);
+    }
+    return false;
+}
+
+static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// Whether an element of one can touch an element of the other. All places are offset + a multiple of the strides' greatest
+// common divisor: columns of one matrix do not meet though their ranges do.
+static bool spyi_meet(const spy_tensor *a, const spy_tensor *b) {
+    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
+        return false;
+    int64_t run_a, run_b;
+    uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
+    uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
+             size_b = (uint64_t)run_b * spyi_type_device_stride(b->type);
+    for (uint32_t d = 0; d < outer_a; d++)
+        if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
+    for (uint32_t d = 0; d < outer_b; d++)
+        if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
+    if (grid == 0) return true; // one run each, and their ranges meet
+    uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
+    uint64_t distance = (from_b + grid - from_a) % grid;
+    return distance < size_a || grid - distance < size_b;
+}
+
+// Whether both are walked alike: then each thread meets only itself.
+static bool spyi_walk_alike(const spyi_launch *launch, uint32_t i, uint32_t j) {
+    const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
+    return a->offset == b->offset && a->memory_size == b->memory_size &&
+           memcmp(a->strides, b->strides, launch->rank * sizeof *a->strides) == 0;
+}
+
+SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
+                                      const spyi_launch *launch, spyi_text *error) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        const spy_tensor *out = values->items[b->leaves[i].value].tensor;
+        if (spyi_meets_itself(out)) {
+            spyi_text_add(
+                error,
+                "output '%s' is a view in which several elements lie at one place: they would be written "
+                "several times",
+                b->leaves[i].path);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        for (uint32_t j = 0; j < b->leaf_count; j++) {
+            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR) continue;
+            if (!spyi_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (!b->leaves[j].out && spyi_walk_alike(launch, i, j)) continue;
+            spyi_text_add(
+                error,
+                "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
+                "what others have written; use another tensor",
+                b->leaves[i].path, b->leaves[j].path);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+    }
     return SPY_OK;
 }
 
@@ -10847,36 +11010,6 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_ranges_overlap(const spyi_launch_leaf *a, const spyi_launch_leaf *b) {
-    return a->storage == b->storage && a->begin < b->end && b->begin < a->end;
-}
-
-// Outputs may share memory with inputs only element by element: threads run in any order.
-static spy_status spyi_check_overlap(const spyi_run_state *s, spyi_text *error) {
-    const spyi_bound *b = s->bound;
-    const spyi_launch *launch = s->launch;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
-        const spyi_launch_leaf *out = &launch->leaves[i];
-        for (uint32_t j = 0; j < b->leaf_count; j++) {
-            const spyi_launch_leaf *other = &launch->leaves[j];
-            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other))
-                continue;
-            bool same = !b->leaves[j].out && out->offset == other->offset &&
-                        out->memory_size == other->memory_size &&
-                        memcmp(out->strides, other->strides, launch->rank * sizeof *out->strides) == 0;
-            if (same) continue;
-            spyi_text_add(
-                error,
-                "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
-                "what others have written; use another tensor",
-                b->leaves[i].path, b->leaves[j].path);
-            return SPY_ERROR_INVALID_ARGUMENT;
-        }
-    }
-    return SPY_OK;
-}
-
 static bool spyi_take_hazards(spyi_run_state *s) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
@@ -10990,7 +11123,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     if (status != SPY_OK) return status;
     spyi_variant *variant = NULL;
     if (s.launch->count > 0) {
-        status = spyi_check_overlap(&s, error);
+        status = spyi_check_overlap(s.bound, values, s.launch, error);
         if (status != SPY_OK) return status;
         variant = spyi_variant_find(plan, &s.launch->key);
         if (!variant) {

@@ -43,6 +43,9 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
+    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "its direction is not one of spy_direction");
     switch (arg->kind) {
     case SPY_ARG_BOOL:
     case SPY_ARG_INT:

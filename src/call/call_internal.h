@@ -94,6 +94,9 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
                                      spyi_text *error);
 
+// overlap.c
+SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
+                                      const spyi_launch *launch, spyi_text *error);
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
 

@@ -239,36 +239,6 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_ranges_overlap(const spyi_launch_leaf *a, const spyi_launch_leaf *b) {
-    return a->storage == b->storage && a->begin < b->end && b->begin < a->end;
-}
-
-// Outputs may share memory with inputs only element by element: threads run in any order.
-static spy_status spyi_check_overlap(const spyi_run_state *s, spyi_text *error) {
-    const spyi_bound *b = s->bound;
-    const spyi_launch *launch = s->launch;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
-        const spyi_launch_leaf *out = &launch->leaves[i];
-        for (uint32_t j = 0; j < b->leaf_count; j++) {
-            const spyi_launch_leaf *other = &launch->leaves[j];
-            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR || !spyi_ranges_overlap(out, other))
-                continue;
-            bool same = !b->leaves[j].out && out->offset == other->offset &&
-                        out->memory_size == other->memory_size &&
-                        memcmp(out->strides, other->strides, launch->rank * sizeof *out->strides) == 0;
-            if (same) continue;
-            spyi_text_add(
-                error,
-                "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
-                "what others have written; use another tensor",
-                b->leaves[i].path, b->leaves[j].path);
-            return SPY_ERROR_INVALID_ARGUMENT;
-        }
-    }
-    return SPY_OK;
-}
-
 static bool spyi_take_hazards(spyi_run_state *s) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
@@ -382,7 +352,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     if (status != SPY_OK) return status;
     spyi_variant *variant = NULL;
     if (s.launch->count > 0) {
-        status = spyi_check_overlap(&s, error);
+        status = spyi_check_overlap(s.bound, values, s.launch, error);
         if (status != SPY_OK) return status;
         variant = spyi_variant_find(plan, &s.launch->key);
         if (!variant) {

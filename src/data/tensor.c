@@ -269,9 +269,10 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   module ? "%s: type '%s' is not known to module '%s'"
                          : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
                   function, type, module ? module->name : "");
-    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID) {
+    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
-                  "%s: type '%s' is not plain data (scalars, vectors, matrices, arrays and structs of these)",
+                  "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
+                  "and structs of these)",
                   function, type);
         found = NULL;
     }

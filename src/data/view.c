@@ -27,6 +27,8 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
             end = (int64_t)parent->end_bytes;
     int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
+    if (spyi_shape_count(&desc->shape) == 0 && lowest >= -limit && lowest <= limit)
+        return true; // touches nothing
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
         int64_t n = desc->shape.dims[i], stride = strides->dims[i];
@@ -36,7 +38,6 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
         if (inside && stride < 0) lowest += (n - 1) * stride;
         inside = inside && lowest >= -limit && highest <= limit;
     }
-    if (spyi_shape_count(&desc->shape) == 0 && inside) return true;
     if (inside && first + lowest * stride_bytes >= begin && first + (highest + 1) * stride_bytes <= end)
         return true;
     spyi_text view = { NULL, 0, 0 }, shape = { NULL, 0, 0 };
@@ -211,6 +212,10 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
     return view;
 }
 
+static bool spyi_same_dims(const spy_shape *a, const spy_shape *b) {
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
 spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     const char *function = "spy_tensor_point_to";
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
@@ -220,9 +225,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
         status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                            "%s: other is not a living tensor of this device", function);
-    } else if (tensor->type != other->type ||
-               memcmp(&tensor->shape, &other->shape, sizeof tensor->shape) != 0 ||
-               memcmp(&tensor->strides, &other->strides, sizeof tensor->strides) != 0) {
+    } else if (tensor->type != other->type || !spyi_same_dims(&tensor->shape, &other->shape) ||
+               !spyi_same_dims(&tensor->strides, &other->strides)) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {

@@ -57,6 +57,7 @@ typedef struct spyi_pack {
 // A kernel's text and how to call it.
 typedef struct spyi_emitted {
     spyi_text text;
+    const char *entry; // the kernel\'s name in it
     spyi_pack *packs;
     uint32_t pack_count;
     uint32_t block_size;
@@ -65,8 +66,6 @@ typedef struct spyi_emitted {
     uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
     uint32_t group_size;
 } spyi_emitted;
-
-#define SPYI_KERNEL_ENTRY "spy_kernel"
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);

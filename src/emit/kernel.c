@@ -122,7 +122,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
         spyi_text name = { NULL, 0, 0 };
-        spyi_text_add(&name, "a_result%s", s->suffix);
+        spyi_text_add(&name, "r_result%s", s->suffix);
         spyi_emit_variables(s, b->param_count, name.data, false, indent);
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
         spyi_text_free(&name);
@@ -164,6 +164,93 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
 
 // >>the whole
 
+// Our names in the kernel begin with these; a function that is called so would be hidden by them.
+static bool spyi_is_hidden(const char *function) {
+    bool letter = function[0] == 'a' || function[0] == 'b' || function[0] == 'r' || function[0] == 'v' ||
+                  function[0] == 'w';
+    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0 ||
+           strncmp(function, "Spy", 3) == 0;
+}
+
+static bool spyi_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Puts a '2' behind each whole word `word` that is not a field: the block's names give way to the user's.
+static void spyi_rename(spyi_text *text, const char *word) {
+    spyi_text out = { NULL, 0, 0 };
+    size_t n = strlen(word);
+    for (size_t i = 0; i < text->size; i++) {
+        bool whole = strncmp(text->data + i, word, n) == 0 && !spyi_is_word(text->data[i + n]) &&
+                     (i == 0 || (!spyi_is_word(text->data[i - 1]) && text->data[i - 1] != '.'));
+        spyi_text_add_n(&out, text->data + i, whole ? n : 1);
+        if (whole) spyi_text_add(&out, "2");
+        i += whole ? n - 1 : 0;
+    }
+    spyi_text_free(text);
+    *text = out;
+}
+
+// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
+static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_text *out) {
+    const spyi_bound *b = s->bound;
+    const spyi_type *result = b->signature.result;
+    spyi_text_add(out, "%s call_element(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
+    for (uint32_t p = 0; p < b->param_count; p++) {
+        const spyi_node *node = &b->nodes[p];
+        spyi_text_add(out, "%s%s%s p%u", p ? ", " : "",
+                      node->in && node->out ? "inout "
+                      : node->out           ? "out "
+                                            : "",
+                      spyi_spell(node->type), p);
+    }
+    spyi_text_add(out, ")\n{\n    %s%s(", result->kind == SPYI_TYPE_VOID ? "" : "return ", function);
+    for (uint32_t p = 0; p < b->param_count; p++) spyi_text_add(out, p ? ", p%u" : "p%u", p);
+    spyi_text_add(out, ");\n}\n\n");
+}
+
+// Puts the parts together.
+static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
+    const spyi_variant_key *key = s->key;
+    spyi_emitted *out = s->out;
+    bool hidden = spyi_is_hidden(function->name);
+    spyi_text kernel = { NULL, 0, 0 };
+    spyi_declare_block(s);
+    spyi_emit_body(s, hidden ? "call_element" : function->name);
+    out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    out->entry = hidden ? "spy_kernel2" : "spy_kernel";
+    if (out->block_size) spyi_text_add(&kernel, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s->fields));
+    // A global block is read field by field; an entry-point parameter would first be copied whole.
+    if (out->block_size && !out->block_by_address)
+        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
+    spyi_text_add(&kernel,
+                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid spy_kernel(uint3 spy_thread : "
+                  "SV_DispatchThreadID",
+                  out->group_size);
+    if (out->block_size && out->block_by_address)
+        spyi_text_add(&kernel, ",\n                uniform SpyBlock* spy");
+    spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
+    const char *shape = key->rank == 0              ? "one element"
+                        : key->width > 1            ? "wide"
+                        : spyi_needs_coordinates(s) ? "strided"
+                                                    : "flat";
+    uint32_t elements = (uint32_t)key->width * key->unroll;
+    spyi_text_add(
+        &out->text,
+        "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
+        s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
+        elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
+        key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
+    if (hidden) {
+        spyi_rename(&kernel, "spy");
+        spyi_rename(&kernel, "SpyBlock");
+        spyi_rename(&kernel, "spy_kernel");
+        spyi_emit_wrapper(s, function->name, &out->text);
+    }
+    spyi_text_add_n(&out->text, kernel.data, kernel.size);
+    spyi_text_free(&kernel);
+}
+
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
@@ -179,39 +266,10 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = key->rank == 0                      ? 1
-                      : limits->info.max_group_size < 256 ? limits->info.max_group_size
-                                                          : 256;
+    out->group_size = limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
+    if (key->rank == 0) out->group_size = 1;
     if (!s.failed) spyi_make_names(&s);
-    if (!s.failed) {
-        spyi_declare_block(&s);
-        spyi_emit_body(&s, function->name);
-        out->block_by_address = out->block_size > limits->max_block_bytes;
-        const char *shape = key->rank == 0               ? "one element"
-                            : key->width > 1             ? "wide"
-                            : spyi_needs_coordinates(&s) ? "strided"
-                                                         : "flat";
-        spyi_text_add(
-            &out->text,
-            "// %s\n// %s, %u dimension%s, %u element%s a thread, %u threads a group, %s%s\nimport %s;\n\n",
-            bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", key->width * key->unroll,
-            key->width * key->unroll == 1 ? "" : "s", out->group_size,
-            key->bindings ? "structured buffers" : "pointers", key->index64 ? ", 64-bit offsets" : "",
-            spyi_unit_name(function->module->unit));
-        if (out->block_size)
-            spyi_text_add(&out->text, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s.fields));
-        // A global block is read field by field; an entry-point parameter would first be copied whole.
-        if (out->block_size && !out->block_by_address)
-            spyi_text_add(&out->text, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
-        spyi_text_add(
-            &out->text,
-            "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : SV_DispatchThreadID",
-            out->group_size, SPYI_KERNEL_ENTRY);
-        if (out->block_size && out->block_by_address)
-            spyi_text_add(&out->text, ",\n                uniform SpyBlock* spy");
-        spyi_text_add(&out->text, "%s)\n{\n", spyi_text_str(&s.buffers));
-        spyi_text_add(&out->text, "%s}\n", spyi_text_str(&s.body));
-    }
+    if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
         if (s.names) free(s.names[i]);
         if (s.lvalues) free(s.lvalues[i]);
