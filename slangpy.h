@@ -10734,10 +10734,16 @@ static bool spyi_meet(const spy_tensor *a, const spy_tensor *b) {
 }
 
 // Whether both are walked alike: then each thread meets only itself.
-static bool spyi_walk_alike(const spyi_launch *launch, uint32_t i, uint32_t j) {
+static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {
     const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
-    return a->offset == b->offset && a->memory_size == b->memory_size &&
-           memcmp(a->strides, b->strides, launch->rank * sizeof *a->strides) == 0;
+    if (a->offset != b->offset || a->memory_size != b->memory_size ||
+        memcmp(a->strides, b->strides, launch->rank * sizeof *a->strides) != 0)
+        return false;
+    if (!((launch->key.walk[i] | launch->key.walk[j]) & SPYI_WALK_GATHER)) return true;
+    uint32_t consumed =
+        bound->leaves[i].consumed; // pieces of one value lie anywhere: they must be the same ones
+    return consumed == bound->leaves[j].consumed &&
+           memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
 
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
@@ -10751,12 +10757,12 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
                 "output '%s' is a view in which several elements lie at one place: they would be written "
                 "several times",
                 b->leaves[i].path);
-            return SPY_ERROR_INVALID_ARGUMENT;
+            return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR) continue;
             if (!spyi_meet(out, values->items[b->leaves[j].value].tensor)) continue;
-            if (!b->leaves[j].out && spyi_walk_alike(launch, i, j)) continue;
+            if (!b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
             spyi_text_add(
                 error,
                 "output '%s' lies in the same memory as '%s' but not element by element: threads would read "
