@@ -344,8 +344,7 @@ typedef struct spy_log {
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
-// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME",
-// "upload". Threads: as spy_log_func.
+// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
 typedef struct spy_progress {
@@ -806,8 +805,11 @@ spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
 // Values that go in and come back, for inout parameters. The call waits.
+spy_arg spy_inout_bool(const char *name, bool *value);
 spy_arg spy_inout_i32(const char *name, int32_t *value);
 spy_arg spy_inout_u32(const char *name, uint32_t *value);
+spy_arg spy_inout_i64(const char *name, int64_t *value);
+spy_arg spy_inout_u64(const char *name, uint64_t *value);
 spy_arg spy_inout_f32(const char *name, float *value);
 spy_arg spy_inout_f64(const char *name, double *value);
 spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
@@ -975,6 +977,8 @@ typedef struct spyi_object {
     uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
     spyi_atomic references;
     spy_device *device;
+    struct spyi_object *release_next; // in the device's release queue
+    uint32_t released_kind;           // what it was, while it waits there
 } spyi_object;
 
 // >>context: the part of a device that every room may use; first member of spy_device
@@ -3580,7 +3584,10 @@ struct spyi_sl_module_table {
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
-    X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))
+    X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
+    X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
+    X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
+    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
@@ -3918,7 +3925,9 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     t.count = count;
     t.host_size = host_stride * (size_t)count;
     t.host_align = element->host_align;
-    t.device_size = device_stride * (size_t)count;
+    // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
+    t.device_size = device_stride * (size_t)(count - 1) +
+                    (types->target == SPYI_TARGET_SPIRV ? element->device_size : device_stride);
     t.device_align = element->device_align;
     t.same_layout = element->same_layout && host_stride == device_stride;
     return spyi_type_intern(types, &t);
@@ -5732,27 +5741,30 @@ enum { SPYI_SL_QUERY_KIB = 640 };
 
 void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
                        spyi_text *out) {
-    static const char query_path[] = "slangpy-query.slang";
     if (!spyi_sl_name_is_safe(name)) return;
-    spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 };
+    spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 }, query_path = { NULL, 0, 0 };
     spyi_text_add(&source, "import %s;\nvoid spyi_query(", unit->name);
     for (uint32_t i = 0; i < count; ++i)
         spyi_text_add(&source, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
     spyi_text_add(&source, ") { %s(", name);
     for (uint32_t i = 0; i < count; ++i) spyi_text_add(&source, "%sa%u", i ? ", " : "", i);
     spyi_text_add(&source, "); }\n");
-    spyi_text_add(&module_name, "spyi_query_%016llx",
-                  (unsigned long long)spyi_hash(source.data, source.size, 0));
+    uint64_t id = spyi_hash(source.data, source.size, 0);
+    spyi_text_add(&module_name, "spyi_query_%016llx", (unsigned long long)id);
+    spyi_text_add(&query_path, "slangpy-query-%016llx.slang",
+                  (unsigned long long)id); // Slang asserts at a second use
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_QUERY_KIB);
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
-        live->session, spyi_text_str(&module_name), query_path, spyi_text_str(&source), &diagnostics);
+        live->session, spyi_text_str(&module_name), spyi_text_str(&query_path), spyi_text_str(&source),
+        &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
-    else spyi_sl_diagnostics(&diagnostics, query_path, out);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), out);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&module_name);
+    spyi_text_free(&query_path);
 }
 
 // >>compiler/code.c -----------------------------------------------------------------------------------------
@@ -5786,7 +5798,10 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
         for (size_t i = 5, length; i < count; i += length) {
             uint32_t op = words[i] & 0xffffu;
             length = words[i] >> 16;
-            if (length == 0 || length > count - i) { to = count; break; }
+            if (length == 0 || length > count - i) { // not SPIR-V as we know it: leave it alone
+                free(is_struct);
+                return count;
+            }
             bool named = length >= 2 && words[i + 1] < words[3];
             if (pass == 0 && op == TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
             if (pass == 0 && op == FUNCTION) break;
@@ -5797,6 +5812,26 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     }
     free(is_struct);
     return to;
+}
+
+// Global shader parameters other than the kernel's own block cannot be set yet, and would take our bindings.
+static bool spyi_code_has_globals(spyi_unit *unit, spyi_sl_component *linked, spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    unsigned count = layout ? SPYI_SL_FUNCTION(unit, spReflection_GetParameterCount)(layout) : 0;
+    bool found = false;
+    for (unsigned i = 0; i < count; i++) {
+        spyi_sl_variable *variable = SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetVariable)(
+            SPYI_SL_FUNCTION(unit, spReflection_GetParameterByIndex)(layout, i));
+        const char *name = variable ? SPYI_SL_FUNCTION(unit, spReflectionVariable_GetName)(variable) : NULL;
+        if (!name || strcmp(name, "spyi") == 0) continue;
+        spyi_text_add(
+            messages, "%s'%s'",
+            found ? ", " : "the module has global shader parameters, which cannot be set yet: ", name);
+        found = true;
+    }
+    return found;
 }
 
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
@@ -5810,7 +5845,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                code->size = 4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
+                code->size =
+                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -5851,13 +5887,25 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             result = composite->v->link(composite, &linked, &diagnostics);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, linked, code, messages);
+        if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
+            good = spyi_code_take(unit, linked, code, messages);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
     if (entry_point) entry_point->v->release(entry_point);
     free(parts);
     return good;
+}
+
+// The source with imports of all modules that the unit has loaded: types of modules that it imports are not seen through it.
+static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, const char *source,
+                                 spyi_text *out) {
+    for (size_t i = 0; i < unit->module_count; i++) {
+        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, (spyi_sl_int)i);
+        const char *name = m ? m->v->getName(m) : NULL;
+        if (name && strcmp(name, unit->name) != 0) spyi_text_add(out, "import \"%s\";\n", name);
+    }
+    spyi_text_add(out, "%s", source);
 }
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
@@ -5874,6 +5922,16 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
     bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
                                   &messages);
+    if (!good && unit->module_count > 1) {
+        spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
+        spyi_code_import_all(unit, live, source, &all);
+        spyi_text_add(&name, "_imports");
+        good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
+                                 entry, code, &ignored);
+        if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
+        spyi_text_free(&all);
+        spyi_text_free(&ignored);
+    }
     spyi_global_unlock();
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
     if (!good)
@@ -5945,7 +6003,6 @@ struct spy_tensor {
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
-    spy_tensor *release_next;    // in device.release_queue
 };
 
 struct spy_module {
@@ -6002,7 +6059,7 @@ struct spy_device {
     struct spy_prepared *prepared;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
-    spy_tensor *release_queue;
+    spyi_object *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
@@ -6034,11 +6091,15 @@ SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
 
+// A reference less, from any thread at any time; the last one queues the object for whoever enters the device next.
+SPYI_FN void spyi_object_release(spyi_object *object);
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
+                                const char *function); // likewise; reports a bad one
+SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
 
 // >>tensor.c
-SPYI_FN void spyi_drain_releases(spy_device *device); // frees what any thread released
 SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor); // out of the list of the living, before spyi_tensor_free
 SPYI_FN spy_tensor *spyi_tensor_new(
     spy_device *device); // header with reference 1 and no storage; NULL: out of memory
@@ -6066,6 +6127,7 @@ SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees 
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
+SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
@@ -6170,6 +6232,18 @@ spy_arg spy_inout_i32(const char *name, int32_t *value) {
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
     return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32, value);
+}
+
+spy_arg spy_inout_bool(const char *name, bool *value) {
+    return spyi_make_result(name, SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL, value);
+}
+
+spy_arg spy_inout_i64(const char *name, int64_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64, value);
+}
+
+spy_arg spy_inout_u64(const char *name, uint64_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64, value);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
@@ -6838,41 +6912,13 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
 }
 
 void spy_retain_tensor(spy_tensor *tensor) {
-    if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_atomic_add(&tensor->object.references, 1);
-    else
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
-                  "spy_retain_tensor: the tensor %s", tensor ? "has been released" : "is NULL");
+    spyi_object_retain(tensor, SPYI_KIND_TENSOR, "spy_retain_tensor");
 }
 
 void spy_release_tensor(spy_tensor *tensor) {
     if (!tensor) return;
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
-        return;
-    }
-    if (spyi_atomic_add(&tensor->object.references, -1) != 0) return;
-    spy_device *device = tensor->object.device;
-    // The last reference: whoever enters the device next takes it apart. The kind changes now, so that uses are errors.
-    tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    spyi_mutex_lock(&device->release_lock);
-    tensor->release_next = device->release_queue;
-    device->release_queue = tensor;
-    spyi_atomic_add(&device->release_count, 1);
-    spyi_mutex_unlock(&device->release_lock);
-}
-
-SPYI_FN void spyi_drain_releases(spy_device *device) {
-    spyi_mutex_lock(&device->release_lock);
-    spy_tensor *queue = device->release_queue;
-    device->release_queue = NULL;
-    spyi_atomic_store(&device->release_count, 0);
-    spyi_mutex_unlock(&device->release_lock);
-    while (queue) {
-        spy_tensor *tensor = queue;
-        queue = tensor->release_next;
-        spyi_tensor_unlink(tensor);
-        spyi_tensor_free(tensor);
-    }
+    if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_object_release(&tensor->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
 }
 
 static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
@@ -7010,12 +7056,18 @@ spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
 spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     spy_tensor_info info;
     memset(&info, 0, sizeof info);
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) return info;
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_get_tensor_info: the tensor %s", tensor ? "has been released" : "is NULL");
+        return info;
+    }
     const spyi_type *type = tensor->type;
     info.shape = tensor->shape;
     info.strides = tensor->strides;
     info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
-    info.type = type->display;
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    info.type = inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display; // as spy_create_tensor takes it
     info.element_count = tensor->element_count;
     info.element_size_bytes = spyi_type_device_stride(type);
     info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);
@@ -7352,6 +7404,10 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (!desc->path && !desc->source)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
+                         desc->include_path_count, desc->define_count);
     for (size_t i = 0; i < desc->link_count; i++) {
         const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
         if (!linked || linked->device != device)
@@ -7422,16 +7478,13 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
 }
 
 void spy_retain_module(spy_module *module) {
-    if (spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module") != SPY_OK) return;
-    spyi_atomic_add(&module->object.references, 1);
-    spyi_leave(module);
+    spyi_object_retain(module, SPYI_KIND_MODULE, "spy_retain_module");
 }
 
 void spy_release_module(spy_module *module) {
-    if (!module || spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module") != SPY_OK) return;
-    spy_device *device = module->object.device;
-    spyi_module_drop(module);
-    spyi_leave(device);
+    if (!module) return;
+    if (spyi_as(module, SPYI_KIND_MODULE)) spyi_object_release(&module->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
 spy_function *spy_find_function(spy_module *module, const char *name) {
@@ -7559,6 +7612,46 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
     return status;
 }
 
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
+    spyi_object *o = spyi_as(object, kind);
+    if (o) spyi_atomic_add(&o->references, 1);
+    else
+        spyi_fail(NULL, object ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the %s %s", function,
+                  spyi_kind_name((uint32_t)kind), object ? "has been released" : "is NULL");
+}
+
+SPYI_FN void spyi_object_release(spyi_object *object) {
+    spy_device *device = object->device;
+    if (spyi_atomic_add(&object->references, -1) != 0) return;
+    object->released_kind = object->kind;
+    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
+    spyi_mutex_lock(&device->release_lock);
+    object->release_next = device->release_queue;
+    device->release_queue = object;
+    spyi_atomic_add(&device->release_count, 1);
+    spyi_mutex_unlock(&device->release_lock);
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_mutex_lock(&device->release_lock);
+    spyi_object *queue = device->release_queue;
+    device->release_queue = NULL;
+    spyi_atomic_store(&device->release_count, 0);
+    spyi_mutex_unlock(&device->release_lock);
+    while (queue) {
+        spyi_object *object = queue;
+        queue = object->release_next;
+        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
+            spyi_tensor_unlink((spy_tensor *)(void *)object);
+            spyi_tensor_free((spy_tensor *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
+            spyi_module_free((spy_module *)(void *)object);
+        } else {
+            spyi_prepared_free((struct spy_prepared *)(void *)object);
+        }
+    }
+}
+
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
     object->kind = (uint32_t)SPYI_KIND_DEAD;
 #ifndef NDEBUG
@@ -7578,11 +7671,6 @@ SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
 
 static void spyi_device_destroy(spy_device *device) {
     spyi_context *ctx = &device->ctx;
-    if (device->gpu) {
-        spyi_text ignored = { NULL, 0, 0 };
-        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
-        spyi_text_free(&ignored);
-    }
     while (device->close_callbacks) {
         spyi_close_callback *callback = device->close_callbacks;
         device->close_callbacks = callback->next;
@@ -7591,8 +7679,13 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
-    spyi_prepared_free_all(device);
+    if (device->gpu) { // a callback may have recorded more
+        spyi_text ignored = { NULL, 0, 0 };
+        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+    }
     spyi_drain_releases(device);
+    spyi_prepared_free_all(device);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
@@ -7646,7 +7739,11 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     spy_device *device = NULL;
     spy_status status = SPY_OK;
     spyi_text error = { NULL, 0, 0 };
-    if (some && !all) {
+    if (desc->include_path_count && !desc->include_paths) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.include_path_count is %zu, include_paths is NULL",
+                      desc->include_path_count);
+    } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
     } else if (!desc->backend) {
@@ -7801,6 +7898,7 @@ spy_device_info spy_get_device_info(const spy_device *device) {
     spy_device_info info;
     memset(&info, 0, sizeof info);
     if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
+    else spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_get_device_info: expected a device");
     return info;
 }
 
@@ -8209,7 +8307,8 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
 // Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
-// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused.
+// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
+// but for the same width with another sign, which keeps the bits as C does.
 
 #define SPYI_NO_FIT UINT32_MAX
 
@@ -8432,7 +8531,7 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     if (leaf->out) {
-        if (type != v->type)
+        if (type->kind != SPYI_TYPE_SCALAR || type->scalar != v->type->scalar) // enums are their integers
             return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
         leaf->source = SPYI_SOURCE_READBACK;
         return true;
@@ -8495,15 +8594,16 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
     bool good = true;
-    uint32_t child = index + 1;
+    uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
-        uint32_t f = i;
-        if (field_name && field_name[0])
+        uint32_t f = position;
+        if (!field_name || !field_name[0]) position++;
+        else
             for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
         if (f >= type->field_count) {
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
-                           field_name);
+                           field_name ? field_name : "");
         } else if (children[f] >= 0) {
             good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
                            type->fields[f].name);
@@ -8606,7 +8706,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
                 leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
-        if (b->strict && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
+        if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
             return spyi_no(
                 a, SPY_ERROR_SHAPE_MISMATCH,
                 "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
@@ -8776,56 +8876,72 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
 
 #define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
 
+// One search over the views of the open parameters of an overload.
+typedef struct spyi_search {
+    spyi_attempt *attempt;
+    int overload;
+    const spyi_signature *open;
+    const int32_t *of_param;
+    int32_t result;
+    uint32_t given;
+    const spyi_type **views;
+    uint32_t *consumed;
+    int queries;
+} spyi_search;
+
+// Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
+static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
+    while (p < q->given && q->open->params[p].type->kind != SPYI_TYPE_OTHER) p++;
+    if (p == q->given) {
+        if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
+        return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
+                              q->given);
+    }
+    const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
+    for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
+        for (uint32_t form = 0; form < 3 && q->queries < SPYI_MOST_QUERIES; form++) {
+            q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
+            q->consumed[p] = consumed;
+            if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
+        }
+    }
+    return false;
+}
+
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result) {
-    uint32_t given = 0;
-    while (given < open->param_count && of_param[given] >= 0) given++;
-    const spyi_type **views = (const spyi_type **)calloc(given + 1, sizeof *views);
-    uint32_t *choice =
-        (uint32_t *)calloc(2 * (given + 1), sizeof *choice); // per open parameter: consumed * 3 + form
-    uint32_t *consumed = choice ? choice + given + 1 : NULL;
-    bool found = false, sizes = false, possible = views && choice;
-    for (uint32_t p = 0; possible && p < given; p++) {
+    spyi_search q;
+    memset(&q, 0, sizeof q);
+    q.attempt = a;
+    q.overload = overload;
+    q.open = open;
+    q.of_param = of_param;
+    q.result = result;
+    while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
+    q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
+    q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
+    bool found = false, possible = q.views && q.consumed;
+    uint32_t most = 0; // dimensions that views can consume together
+    for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
         if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
-            views[p] = open->params[p].type;
+            q.views[p] = open->params[p].type;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible =
                 spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
                         open->params[p].name, open->params[p].type->display);
+        } else {
+            most += v->rank < 2 ? v->rank : 2;
         }
     }
-    int queries = 0;
-    // All choices whose consumed dimensions sum to 0, then 1, ...: the element type wins over vectors and arrays.
-    for (uint32_t total = 0; possible && !found && total <= 2 * given; total++) {
-        memset(choice, 0, given * sizeof *choice);
-        for (bool more = true; more && !found && queries < SPYI_MOST_QUERIES;) {
-            uint32_t sum = 0;
-            bool valid = true;
-            for (uint32_t p = 0; p < given && valid; p++) {
-                if (open->params[p].type->kind != SPYI_TYPE_OTHER) continue;
-                consumed[p] = choice[p] / 3;
-                sum += consumed[p];
-                views[p] = spyi_view_type(a, &a->values->items[of_param[p]], consumed[p], choice[p] % 3);
-                valid = views[p] != NULL;
-            }
-            if (valid && sum == total) {
-                queries++;
-                found = spyi_try_views(a, overload, open, of_param, result, views, consumed, given);
-                sizes = total > 0;
-            }
-            more = false; // next choice: count up in base 9 over the open parameters
-            for (uint32_t p = 0; p < given && !more; p++) {
-                if (open->params[p].type->kind != SPYI_TYPE_OTHER) continue;
-                if (++choice[p] < 9) more = true;
-                else choice[p] = 0;
-            }
-        }
+    // Choices that consume 0 dimensions in all, then 1, ...: the element type wins over vectors and arrays.
+    for (uint32_t total = 0; possible && !found && total <= most; total++) {
+        found = spyi_search_views(&q, 0, total);
+        if (found && total) a->sized = true;
     }
-    if (found) a->sized = a->sized || sizes;
-    else if (possible) spyi_no_open(a, open, of_param);
-    free(views);
-    free(choice);
+    if (!found && possible) spyi_no_open(a, open, of_param);
+    free(q.views);
+    free(q.consumed);
     return found;
 }
 
@@ -8899,6 +9015,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
@@ -9062,6 +9179,8 @@ typedef struct spyi_emitted {
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// Threads of a group of a kernel over `rank` collapsed dimensions.
+SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
@@ -9233,7 +9352,7 @@ static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, ui
                            size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
 static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                            size_t align, const char *format, ...) {
-    char line[512];
+    char line[2048]; // names of types reach 1,000 characters
     va_list list;
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
@@ -9311,8 +9430,8 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align,
-                           "%s %s", spyi_spell(type), name);
+            spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s", spyi_spell(type),
+                           name);
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
@@ -9332,7 +9451,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spy.x[...]". Wide leaves: vector number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: vector number `vector` of the thread's.
 static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -9340,9 +9459,9 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
     const char *plus = "";
-    spyi_text_add(out, key->bindings ? "b_%s[" : "spy.%s[", name);
+    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
     if (key->bindings && !wide) {
-        spyi_text_add(out, "spy.%s__base", name);
+        spyi_text_add(out, "spyi.%s__base", name);
         plus = " + ";
     }
     if (wide) {
@@ -9363,7 +9482,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         plus = " + ";
         if (walk == SPYI_WALK_STRIDED && key->width > 1 && s->element) {
             spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
-            spyi_text_add(out, " * spy.%s__stride%u", name, key->rank - 1u);
+            spyi_text_add(out, " * spyi.%s__stride%u", name, key->rank - 1u);
         }
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
@@ -9377,7 +9496,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t n = spyi_components(s, i), at = s->element * n + c;
     spyi_text_add(out, "w_%s", s->names[i]);
-    if (n > 1) spyi_text_add(out, "_%u", at / s->key->width);
+    if (n > 1) spyi_text_add(out, "__%u", at / s->key->width);
     spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
 }
 
@@ -9432,7 +9551,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ",
                           pieces <= 16 ? "[ForceUnroll] " : "", d, d, (long long)leaf->consumed_dims[d], d);
             spyi_text_add(&part, "[spy_%u]", d);
-            spyi_text_add(&inner, "%sspy_%u * spy.%s__inner%u", d ? " + " : "", d, s->names[i], d);
+            spyi_text_add(&inner, "%sspy_%u * spyi.%s__inner%u", d ? " + " : "", d, s->names[i], d);
             type = type->element ? type->element : type;
         }
     }
@@ -9460,13 +9579,10 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     spyi_text_add(&type, "%u", s->key->width);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        spyi_text_add(&name, n > 1 ? "w_%s_%u" : "w_%s", s->names[i], v);
+        spyi_text_add(&name, n > 1 ? "w_%s__%u" : "w_%s", s->names[i], v);
         spyi_place(s, i, v, "", false, &place);
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
-        if (!leaf->in && spyi_has_tail(s)) // the last thread keeps what lies behind the end
-            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data,
-                          place.data);
         spyi_text_free(&name);
         spyi_text_free(&place);
     }
@@ -9491,28 +9607,59 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
     }
 }
 
-SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i))
-            continue;
-        uint32_t n = spyi_components(s, i);
-        for (uint32_t v = 0; v < n; v++) {
-            spyi_text place = { NULL, 0, 0 };
-            spyi_place(s, i, v, "", true, &place);
-            spyi_text_add(&s->body, "    %s = w_%s", place.data, s->names[i]);
-            if (n > 1) spyi_text_add(&s->body, "_%u", v);
-            spyi_text_add(&s->body, ";\n");
+// What lies behind the end is not ours: the last thread stores its valid elements one by one.
+static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
+    uint32_t n = spyi_components(s, i);
+    for (uint32_t k = 0; k + 1 < s->key->width; k++) {
+        for (uint32_t c = 0; c < n; c++) {
+            spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+            s->element = k;
+            spyi_place(s, i, (k * n + c) / s->key->width, "", true, &place);
+            spyi_component(s, i, c, &value);
+            spyi_text_add(&s->body, "        ");
+            if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
+            spyi_text_add(&s->body, "%s.%c = %s;\n", place.data, "xyzw"[(k * n + c) % s->key->width],
+                          value.data);
             spyi_text_free(&place);
+            spyi_text_free(&value);
         }
     }
+    s->element = 0;
+}
+
+SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
+    bool tail = spyi_has_tail(s);
+    if (s->key->width == 1) return;
+    if (tail) spyi_text_add(&s->body, "    if (spy_valid == %u) {\n", s->key->width);
+    for (int part = 0; part < (tail ? 2 : 1); part++) {
+        if (part) spyi_text_add(&s->body, "    } else {\n");
+        for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+            const spyi_leaf *leaf = &s->bound->leaves[i];
+            if (!leaf->out || !spyi_leaf_in_memory(leaf) || !spyi_is_wide(s, i)) continue;
+            if (part) {
+                spyi_store_tail(s, i);
+                continue;
+            }
+            uint32_t n = spyi_components(s, i);
+            for (uint32_t v = 0; v < n; v++) {
+                spyi_text place = { NULL, 0, 0 };
+                spyi_place(s, i, v, "", true, &place);
+                spyi_text_add(&s->body, "%s%s = w_%s", tail ? "        " : "    ", place.data, s->names[i]);
+                if (n > 1) spyi_text_add(&s->body, "__%u", v);
+                spyi_text_add(&s->body, ";\n");
+                spyi_text_free(&place);
+            }
+        }
+    }
+    if (tail) spyi_text_add(&s->body, "    }\n");
 }
 
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "",
-                      s->names[i]);
+        spyi_text_add(out, leaf->splat ? "%s(spyi.%s)" : "%sspyi.%s",
+                      leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
@@ -9563,7 +9710,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
     if (key->rank == 0) return;
-    const char *thread = key->folded ? "spy_thread.y * spy._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -9571,14 +9718,15 @@ static void spyi_emit_index(spyi_emit_state *s) {
         uint32_t group = s->out->group_size;
         spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
                       thread, group, group * key->unroll, group);
-        spyi_text_add(body, "    if (spy_i_0 >= spy._count) return;\n    uint spy_last = spy._count - 1;\n");
+        spyi_text_add(body,
+                      "    if (spy_i_0 >= spyi._count) return;\n    uint spy_last = spyi._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
         return; // flat: no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spy._count) return;\n");
+    spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
     const char *index = key->index64 ? "int64_t" : "int";
     // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
@@ -9586,8 +9734,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spy._magic%u) >> 32) + spy_rest) >> spy._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spy._size%u);\n    spy_rest = spy_high;\n",
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
             d, d, index, d, index, d);
     }
     spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
@@ -9602,7 +9750,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
             spyi_text_add(body, first ? "" : " + ");
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spy.%s__stride%u", d, s->names[i], d);
+                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -9680,7 +9828,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     spyi_text arguments[SPYI_MOST_ELEMENTS];
     memset(arguments, 0, sizeof arguments);
     spyi_emit_index(s);
-    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spy._count - spy_i);\n", s->key->width);
+    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
     for (s->element = 0; s->element < elements; s->element++) {
@@ -9692,7 +9840,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
         else if (!wide && s->element > 0)
-            spyi_text_add(&s->body, "    if (spy_i%s >= spy._count) return;\n", s->suffix);
+            spyi_text_add(&s->body, "    if (spy_i%s >= spyi._count) return;\n", s->suffix);
         spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
         if (guarded) spyi_text_add(&s->body, "    }\n");
         spyi_text_free(&arguments[s->element]);
@@ -9708,27 +9856,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
 static bool spyi_is_hidden(const char *function) {
     bool letter = function[0] == 'a' || function[0] == 'b' || function[0] == 'r' || function[0] == 'v' ||
                   function[0] == 'w';
-    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0 ||
-           strncmp(function, "Spy", 3) == 0;
-}
-
-static bool spyi_is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// Puts a '2' behind each whole word `word` that is not a field: the block's names give way to the user's.
-static void spyi_rename(spyi_text *text, const char *word) {
-    spyi_text out = { NULL, 0, 0 };
-    size_t n = strlen(word);
-    for (size_t i = 0; i < text->size; i++) {
-        bool whole = strncmp(text->data + i, word, n) == 0 && !spyi_is_word(text->data[i + n]) &&
-                     (i == 0 || (!spyi_is_word(text->data[i - 1]) && text->data[i - 1] != '.'));
-        spyi_text_add_n(&out, text->data + i, whole ? n : 1);
-        if (whole) spyi_text_add(&out, "2");
-        i += whole ? n - 1 : 0;
-    }
-    spyi_text_free(text);
-    *text = out;
+    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0;
 }
 
 // For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
@@ -9758,17 +9886,17 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : function->name);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
-    out->entry = hidden ? "spy_kernel2" : "spy_kernel";
-    if (out->block_size) spyi_text_add(&kernel, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s->fields));
+    out->entry = "spyi_kernel";
+    if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
-        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
+        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid spy_kernel(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid spyi_kernel(uint3 spy_thread : "
                   "SV_DispatchThreadID",
                   out->group_size);
     if (out->block_size && out->block_by_address)
-        spyi_text_add(&kernel, ",\n                uniform SpyBlock* spy");
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
     const char *shape = key->rank == 0              ? "one element"
                         : key->width > 1            ? "wide"
@@ -9781,20 +9909,19 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (hidden) {
-        spyi_rename(&kernel, "spy");
-        spyi_rename(&kernel, "SpyBlock");
-        spyi_rename(&kernel, "spy_kernel");
-        spyi_emit_wrapper(s, function->name, &out->text);
-    }
+    if (hidden) spyi_emit_wrapper(s, function->name, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
+    if (rank == 0) return 1;
+    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
-    const spyi_limits *limits = &device->base->limits;
     spyi_emit_state s;
     memset(&s, 0, sizeof s);
     memset(out, 0, sizeof *out);
@@ -9806,8 +9933,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
-    if (key->rank == 0) out->group_size = 1;
+    out->group_size = spyi_group_size(&device->base->limits, key->rank);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
@@ -9867,7 +9993,7 @@ typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is touched: the last vector of wide variants reaches beyond the elements
+    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
     int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
@@ -9935,9 +10061,6 @@ SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch,
 // run.c
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error);
-
-// prepare.c
-SPYI_FN void spyi_prepared_free(spy_prepared *prepared);
 
 // >>call/cache.c --------------------------------------------------------------------------------------------
 
@@ -10061,6 +10184,10 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     spyi_cache *cache = device->cache;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
+        if (cache->newest != plan) { // stays as long as what it leads to
+            spyi_lru_remove(cache, plan);
+            spyi_lru_add(cache, plan);
+        }
         if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
@@ -10077,13 +10204,11 @@ SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     // A redirect and its plan arrive together: the plan must not push out its own redirect.
     uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
     while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
-    if (!cache->table) {
-        spyi_global_lock(); // stb_ds's first map of a process writes its seed
-        stbds_hmdefault(cache->table, NULL);
-        spyi_global_unlock();
-    }
+    bool first = !cache->table;
+    if (first) spyi_global_lock(); // stb_ds's first map of a process writes its seed
     plan->chain = stbds_hmget(cache->table, plan->hash);
     stbds_hmput(cache->table, plan->hash, plan);
+    if (first) spyi_global_unlock();
     plan->cached = true;
     cache->count++;
     spyi_lru_add(cache, plan);
@@ -10487,9 +10612,11 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
     if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
-    // The last thread's vectors may reach beyond the last element, but not beyond the storage.
-    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
-                                 leaf->storage->size;
+    // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
+    // multiples of 64 bytes.
+    if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
+    return spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
+           leaf->storage->size;
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
@@ -10613,6 +10740,12 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
     launch->count = spyi_shape_count(&launch->shape);
+    if (launch->count < 0 || launch->count >= ((int64_t)1 << 31)) {
+        spyi_text_add(error, "the call has shape ");
+        spyi_shape_text(&launch->shape, error);
+        spyi_text_add(error, ", which is more than the 2147483647 elements that one call can have");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_leaf_in_memory(leaf)) continue;
@@ -10638,12 +10771,6 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
             if (status != SPY_OK) return status;
         }
     }
-    if (launch->count < 0 || launch->count >= ((int64_t)1 << 31)) {
-        spyi_text_add(error, "the call has shape ");
-        spyi_shape_text(&launch->shape, error);
-        spyi_text_add(error, ", which is more than the 2147483647 elements that one call can have");
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
     if (launch->count == 0) return SPY_OK;
     spyi_collapse(b, launch);
     launch->key.rank = (uint8_t)launch->rank;
@@ -10660,9 +10787,9 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
-    int64_t per_thread = launch->key.width * launch->key.unroll;
-    int64_t threads = (launch->count + per_thread - 1) / per_thread;
-    launch->key.folded = (threads + 255) / 256 > (int64_t)limits->info.max_group_count;
+    int64_t per_group =
+        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
+    launch->key.folded = (launch->count + per_group - 1) / per_group > (int64_t)limits->info.max_group_count;
     return SPY_OK;
 }
 
@@ -10736,10 +10863,11 @@ static bool spyi_meet(const spy_tensor *a, const spy_tensor *b) {
 // Whether both are walked alike: then each thread meets only itself.
 static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {
     const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
-    if (a->offset != b->offset || a->memory_size != b->memory_size ||
+    if (launch->key.walk[i] != launch->key.walk[j] || a->offset != b->offset ||
+        a->memory_size != b->memory_size ||
         memcmp(a->strides, b->strides, launch->rank * sizeof *a->strides) != 0)
         return false;
-    if (!((launch->key.walk[i] | launch->key.walk[j]) & SPYI_WALK_GATHER)) return true;
+    if (!(launch->key.walk[i] & SPYI_WALK_GATHER)) return true;
     uint32_t consumed =
         bound->leaves[i].consumed; // pieces of one value lie anywhere: they must be the same ones
     return consumed == bound->leaves[j].consumed &&
@@ -11023,15 +11151,15 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->reach, b->leaves[i].out);
+        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
     }
     if (barrier) device->epoch++;
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->reach, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->reach, true, submit);
+        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
@@ -11062,8 +11190,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    if (cache->block_capacity < e->block_size) {
-        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size);
+    if (cache->block_capacity < e->block_size) { // host values may be copied with their padding
+        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -11084,13 +11212,17 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
+        if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
+            bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
     dispatch.block = cache->block;
     dispatch.bindings = bindings;
+    if (timed)
+        status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
+    if (status != SPY_OK) return status;
     dispatch.barrier = spyi_take_hazards(s);
-    if (timed) status = device->backend->time_begin(device->gpu, error);
-    if (status == SPY_OK) status = device->backend->dispatch(device->gpu, &dispatch, error);
+    status = device->backend->dispatch(device->gpu, &dispatch, error);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -11258,7 +11390,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
 
 // Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked.
 //
-// A compile thread works on copies of the call's values; tensors are held by a reference meanwhile. What it made enters
+// A compile thread works on copies of the call's values and snapshots of its tensors. What it made enters
 // the cache on the caller's thread, when the prepared call is next asked for.
 
 struct spy_prepared {
@@ -11277,12 +11409,18 @@ struct spy_prepared {
 
 // >>copies of values that outlive the caller's arguments
 
+// A tensor as it was: the thread reads its shape and place, whatever becomes of it meanwhile.
+typedef struct spyi_snapshot {
+    spy_tensor tensor; // first: freed through it
+    spyi_storage storage;
+} spyi_snapshot;
+
 static void spyi_free_copies(spyi_values *values) {
     for (uint32_t i = 0; i < values->count; i++) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
         free((void *)v->cast);
-        if (v->tensor) spy_release_tensor(v->tensor);
+        if (v->tensor) free(v->tensor);
         else free((void *)v->dims);
         free((void *)v->map);
     }
@@ -11308,8 +11446,17 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         if (map) memcpy(map, v->map, v->map_count);
         copy->map = map;
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
+        copy->tensor = NULL;
+        copy->dims = NULL;
         if (v->tensor) {
-            spy_retain_tensor(v->tensor);
+            spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
+            good = good && snapshot;
+            if (!snapshot) continue;
+            snapshot->tensor = *v->tensor;
+            snapshot->storage = *v->tensor->storage;
+            snapshot->tensor.storage = &snapshot->storage;
+            copy->tensor = &snapshot->tensor;
+            copy->dims = snapshot->tensor.shape.dims;
         } else if (v->dims) {
             int64_t *dims = (int64_t *)malloc(SPY_MAX_RANK * sizeof *dims);
             if (dims) memcpy(dims, v->dims, v->rank * sizeof *dims);
@@ -11356,15 +11503,15 @@ static void spyi_prepare_join(spy_prepared *p) {
         device->stats.kernels_built += p->made->variant_count;
         spyi_values *values = &p->values;
         spyi_plan *known = spyi_cache_find(device, p->function, values);
-        if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
-            for (uint32_t i = 0; i < p->made->variant_count;
-                 i++) { // another call was faster: it gets our kernel
-                if (spyi_variant_find(known, &p->made->variants[i]->key)) continue;
+        if (known) { // another call was faster: it gets our kernels
+            for (uint32_t i = 0; i < p->made->variant_count; i++) {
+                spyi_variant *variant = p->made->variants[i];
                 spyi_text ignored = { NULL, 0, 0 };
-                if (spyi_plan_add_variant(known, p->made->variants[i], &ignored) == SPY_OK)
-                    p->made->variants[i--] = p->made->variants[--p->made->variant_count];
+                if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
+                else spyi_plan_add_variant(known, variant, &ignored); // frees it when it fails
                 spyi_text_free(&ignored);
             }
+            p->made->variant_count = 0;
             spyi_plan_release(device, p->made);
             p->plan = known;
         } else {
@@ -11403,6 +11550,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     if (p) {
         p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
         p->object.device = device;
+        spyi_atomic_store(&p->object.references, 1);
         p->function = function;
         p->next = device->prepared;
         if (p->next) p->next->previous = p;
@@ -11513,10 +11661,11 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
 }
 
 void spy_release_prepared(spy_prepared *prepared) {
-    if (!prepared || spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared") != SPY_OK) return;
-    spy_device *device = prepared->object.device;
-    spyi_prepared_free(prepared);
-    spyi_leave(device);
+    if (!prepared) return;
+    if (spyi_as(prepared, SPYI_KIND_PREPARED)) spyi_object_release(&prepared->object);
+    else
+        spyi_fail(NULL, SPY_ERROR_RELEASED,
+                  "spy_release_prepared: the prepared call has been released already");
 }
 
 SPYI_FN void spyi_prepared_free_all(spy_device *device) {

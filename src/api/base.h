@@ -77,8 +77,7 @@ typedef struct spy_log {
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
-// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME",
-// "upload". Threads: as spy_log_func.
+// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
 typedef struct spy_progress {

@@ -131,8 +131,11 @@ spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
 // Values that go in and come back, for inout parameters. The call waits.
+spy_arg spy_inout_bool(const char *name, bool *value);
 spy_arg spy_inout_i32(const char *name, int32_t *value);
 spy_arg spy_inout_u32(const char *name, uint32_t *value);
+spy_arg spy_inout_i64(const char *name, int64_t *value);
+spy_arg spy_inout_u64(const char *name, uint64_t *value);
 spy_arg spy_inout_f32(const char *name, float *value);
 spy_arg spy_inout_f64(const char *name, double *value);
 spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);

@@ -110,6 +110,8 @@ typedef struct spyi_object {
     uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
     spyi_atomic references;
     spy_device *device;
+    struct spyi_object *release_next; // in the device's release queue
+    uint32_t released_kind;           // what it was, while it waits there
 } spyi_object;
 
 // >>context: the part of a device that every room may use; first member of spy_device

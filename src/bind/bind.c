@@ -138,7 +138,7 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     if (leaf->out) {
-        if (type != v->type)
+        if (type->kind != SPYI_TYPE_SCALAR || type->scalar != v->type->scalar) // enums are their integers
             return spyi_mismatch(a, path, type, v, "; an output takes exactly the parameter's type");
         leaf->source = SPYI_SOURCE_READBACK;
         return true;
@@ -201,15 +201,16 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
     bool good = true;
-    uint32_t child = index + 1;
+    uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
         const char *field_name = a->values->items[child].name;
-        uint32_t f = i;
-        if (field_name && field_name[0])
+        uint32_t f = position;
+        if (!field_name || !field_name[0]) position++;
+        else
             for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
         if (f >= type->field_count) {
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
-                           field_name);
+                           field_name ? field_name : "");
         } else if (children[f] >= 0) {
             good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
                            type->fields[f].name);
@@ -312,7 +313,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
                 leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
-        if (b->strict && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
+        if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
             return spyi_no(
                 a, SPY_ERROR_SHAPE_MISMATCH,
                 "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
@@ -482,56 +483,72 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
 
 #define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
 
+// One search over the views of the open parameters of an overload.
+typedef struct spyi_search {
+    spyi_attempt *attempt;
+    int overload;
+    const spyi_signature *open;
+    const int32_t *of_param;
+    int32_t result;
+    uint32_t given;
+    const spyi_type **views;
+    uint32_t *consumed;
+    int queries;
+} spyi_search;
+
+// Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
+static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
+    while (p < q->given && q->open->params[p].type->kind != SPYI_TYPE_OTHER) p++;
+    if (p == q->given) {
+        if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
+        return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
+                              q->given);
+    }
+    const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
+    for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
+        for (uint32_t form = 0; form < 3 && q->queries < SPYI_MOST_QUERIES; form++) {
+            q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
+            q->consumed[p] = consumed;
+            if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
+        }
+    }
+    return false;
+}
+
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result) {
-    uint32_t given = 0;
-    while (given < open->param_count && of_param[given] >= 0) given++;
-    const spyi_type **views = (const spyi_type **)calloc(given + 1, sizeof *views);
-    uint32_t *choice =
-        (uint32_t *)calloc(2 * (given + 1), sizeof *choice); // per open parameter: consumed * 3 + form
-    uint32_t *consumed = choice ? choice + given + 1 : NULL;
-    bool found = false, sizes = false, possible = views && choice;
-    for (uint32_t p = 0; possible && p < given; p++) {
+    spyi_search q;
+    memset(&q, 0, sizeof q);
+    q.attempt = a;
+    q.overload = overload;
+    q.open = open;
+    q.of_param = of_param;
+    q.result = result;
+    while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
+    q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
+    q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
+    bool found = false, possible = q.views && q.consumed;
+    uint32_t most = 0; // dimensions that views can consume together
+    for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
         if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
-            views[p] = open->params[p].type;
+            q.views[p] = open->params[p].type;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible =
                 spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
                         open->params[p].name, open->params[p].type->display);
+        } else {
+            most += v->rank < 2 ? v->rank : 2;
         }
     }
-    int queries = 0;
-    // All choices whose consumed dimensions sum to 0, then 1, ...: the element type wins over vectors and arrays.
-    for (uint32_t total = 0; possible && !found && total <= 2 * given; total++) {
-        memset(choice, 0, given * sizeof *choice);
-        for (bool more = true; more && !found && queries < SPYI_MOST_QUERIES;) {
-            uint32_t sum = 0;
-            bool valid = true;
-            for (uint32_t p = 0; p < given && valid; p++) {
-                if (open->params[p].type->kind != SPYI_TYPE_OTHER) continue;
-                consumed[p] = choice[p] / 3;
-                sum += consumed[p];
-                views[p] = spyi_view_type(a, &a->values->items[of_param[p]], consumed[p], choice[p] % 3);
-                valid = views[p] != NULL;
-            }
-            if (valid && sum == total) {
-                queries++;
-                found = spyi_try_views(a, overload, open, of_param, result, views, consumed, given);
-                sizes = total > 0;
-            }
-            more = false; // next choice: count up in base 9 over the open parameters
-            for (uint32_t p = 0; p < given && !more; p++) {
-                if (open->params[p].type->kind != SPYI_TYPE_OTHER) continue;
-                if (++choice[p] < 9) more = true;
-                else choice[p] = 0;
-            }
-        }
+    // Choices that consume 0 dimensions in all, then 1, ...: the element type wins over vectors and arrays.
+    for (uint32_t total = 0; possible && !found && total <= most; total++) {
+        found = spyi_search_views(&q, 0, total);
+        if (found && total) a->sized = true;
     }
-    if (found) a->sized = a->sized || sizes;
-    else if (possible) spyi_no_open(a, open, of_param);
-    free(views);
-    free(choice);
+    if (!found && possible) spyi_no_open(a, open, of_param);
+    free(q.views);
+    free(q.consumed);
     return found;
 }
 
@@ -605,6 +622,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,

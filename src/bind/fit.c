@@ -1,7 +1,8 @@
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
 // Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
-// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused.
+// Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
+// but for the same width with another sign, which keeps the bits as C does.
 #include "bind/bind.h"
 
 #define SPYI_NO_FIT UINT32_MAX

@@ -120,6 +120,10 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     spyi_cache *cache = device->cache;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
+        if (cache->newest != plan) { // stays as long as what it leads to
+            spyi_lru_remove(cache, plan);
+            spyi_lru_add(cache, plan);
+        }
         if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
@@ -136,13 +140,11 @@ SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     // A redirect and its plan arrive together: the plan must not push out its own redirect.
     uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
     while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
-    if (!cache->table) {
-        spyi_global_lock(); // stb_ds's first map of a process writes its seed
-        stbds_hmdefault(cache->table, NULL);
-        spyi_global_unlock();
-    }
+    bool first = !cache->table;
+    if (first) spyi_global_lock(); // stb_ds's first map of a process writes its seed
     plan->chain = stbds_hmget(cache->table, plan->hash);
     stbds_hmput(cache->table, plan->hash, plan);
+    if (first) spyi_global_unlock();
     plan->cached = true;
     cache->count++;
     spyi_lru_add(cache, plan);

@@ -35,7 +35,7 @@ typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is touched: the last vector of wide variants reaches beyond the elements
+    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
     int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
@@ -103,8 +103,5 @@ SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch,
 // run.c
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error);
-
-// prepare.c
-SPYI_FN void spyi_prepared_free(spy_prepared *prepared);
 
 #endif // SPYI_CALL_INTERNAL_H

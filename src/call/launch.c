@@ -169,9 +169,11 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
     if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
-    // The last thread's vectors may reach beyond the last element, but not beyond the storage.
-    return !leaf->storage || spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
-                                 leaf->storage->size;
+    // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
+    // multiples of 64 bytes.
+    if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
+    return spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
+           leaf->storage->size;
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
@@ -295,6 +297,12 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
     launch->count = spyi_shape_count(&launch->shape);
+    if (launch->count < 0 || launch->count >= ((int64_t)1 << 31)) {
+        spyi_text_add(error, "the call has shape ");
+        spyi_shape_text(&launch->shape, error);
+        spyi_text_add(error, ", which is more than the 2147483647 elements that one call can have");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_leaf_in_memory(leaf)) continue;
@@ -320,12 +328,6 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
             if (status != SPY_OK) return status;
         }
     }
-    if (launch->count < 0 || launch->count >= ((int64_t)1 << 31)) {
-        spyi_text_add(error, "the call has shape ");
-        spyi_shape_text(&launch->shape, error);
-        spyi_text_add(error, ", which is more than the 2147483647 elements that one call can have");
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
     if (launch->count == 0) return SPY_OK;
     spyi_collapse(b, launch);
     launch->key.rank = (uint8_t)launch->rank;
@@ -342,8 +344,8 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
-    int64_t per_thread = launch->key.width * launch->key.unroll;
-    int64_t threads = (launch->count + per_thread - 1) / per_thread;
-    launch->key.folded = (threads + 255) / 256 > (int64_t)limits->info.max_group_count;
+    int64_t per_group =
+        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
+    launch->key.folded = (launch->count + per_group - 1) / per_group > (int64_t)limits->info.max_group_count;
     return SPY_OK;
 }

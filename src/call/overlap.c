@@ -67,10 +67,11 @@ static bool spyi_meet(const spy_tensor *a, const spy_tensor *b) {
 // Whether both are walked alike: then each thread meets only itself.
 static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {
     const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
-    if (a->offset != b->offset || a->memory_size != b->memory_size ||
+    if (launch->key.walk[i] != launch->key.walk[j] || a->offset != b->offset ||
+        a->memory_size != b->memory_size ||
         memcmp(a->strides, b->strides, launch->rank * sizeof *a->strides) != 0)
         return false;
-    if (!((launch->key.walk[i] | launch->key.walk[j]) & SPYI_WALK_GATHER)) return true;
+    if (!(launch->key.walk[i] & SPYI_WALK_GATHER)) return true;
     uint32_t consumed =
         bound->leaves[i].consumed; // pieces of one value lie anywhere: they must be the same ones
     return consumed == bound->leaves[j].consumed &&

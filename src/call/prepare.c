@@ -1,6 +1,6 @@
 // Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked.
 //
-// A compile thread works on copies of the call's values; tensors are held by a reference meanwhile. What it made enters
+// A compile thread works on copies of the call's values and snapshots of its tensors. What it made enters
 // the cache on the caller's thread, when the prepared call is next asked for.
 #include "call/call_internal.h"
 
@@ -20,12 +20,18 @@ struct spy_prepared {
 
 // >>copies of values that outlive the caller's arguments
 
+// A tensor as it was: the thread reads its shape and place, whatever becomes of it meanwhile.
+typedef struct spyi_snapshot {
+    spy_tensor tensor; // first: freed through it
+    spyi_storage storage;
+} spyi_snapshot;
+
 static void spyi_free_copies(spyi_values *values) {
     for (uint32_t i = 0; i < values->count; i++) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
         free((void *)v->cast);
-        if (v->tensor) spy_release_tensor(v->tensor);
+        if (v->tensor) free(v->tensor);
         else free((void *)v->dims);
         free((void *)v->map);
     }
@@ -51,8 +57,17 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         if (map) memcpy(map, v->map, v->map_count);
         copy->map = map;
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
+        copy->tensor = NULL;
+        copy->dims = NULL;
         if (v->tensor) {
-            spy_retain_tensor(v->tensor);
+            spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
+            good = good && snapshot;
+            if (!snapshot) continue;
+            snapshot->tensor = *v->tensor;
+            snapshot->storage = *v->tensor->storage;
+            snapshot->tensor.storage = &snapshot->storage;
+            copy->tensor = &snapshot->tensor;
+            copy->dims = snapshot->tensor.shape.dims;
         } else if (v->dims) {
             int64_t *dims = (int64_t *)malloc(SPY_MAX_RANK * sizeof *dims);
             if (dims) memcpy(dims, v->dims, v->rank * sizeof *dims);
@@ -99,15 +114,15 @@ static void spyi_prepare_join(spy_prepared *p) {
         device->stats.kernels_built += p->made->variant_count;
         spyi_values *values = &p->values;
         spyi_plan *known = spyi_cache_find(device, p->function, values);
-        if (known && known->bound.leaf_count == p->made->bound.leaf_count) {
-            for (uint32_t i = 0; i < p->made->variant_count;
-                 i++) { // another call was faster: it gets our kernel
-                if (spyi_variant_find(known, &p->made->variants[i]->key)) continue;
+        if (known) { // another call was faster: it gets our kernels
+            for (uint32_t i = 0; i < p->made->variant_count; i++) {
+                spyi_variant *variant = p->made->variants[i];
                 spyi_text ignored = { NULL, 0, 0 };
-                if (spyi_plan_add_variant(known, p->made->variants[i], &ignored) == SPY_OK)
-                    p->made->variants[i--] = p->made->variants[--p->made->variant_count];
+                if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
+                else spyi_plan_add_variant(known, variant, &ignored); // frees it when it fails
                 spyi_text_free(&ignored);
             }
+            p->made->variant_count = 0;
             spyi_plan_release(device, p->made);
             p->plan = known;
         } else {
@@ -146,6 +161,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     if (p) {
         p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
         p->object.device = device;
+        spyi_atomic_store(&p->object.references, 1);
         p->function = function;
         p->next = device->prepared;
         if (p->next) p->next->previous = p;
@@ -256,10 +272,11 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
 }
 
 void spy_release_prepared(spy_prepared *prepared) {
-    if (!prepared || spyi_enter(prepared, SPYI_KIND_PREPARED, "spy_release_prepared") != SPY_OK) return;
-    spy_device *device = prepared->object.device;
-    spyi_prepared_free(prepared);
-    spyi_leave(device);
+    if (!prepared) return;
+    if (spyi_as(prepared, SPYI_KIND_PREPARED)) spyi_object_release(&prepared->object);
+    else
+        spyi_fail(NULL, SPY_ERROR_RELEASED,
+                  "spy_release_prepared: the prepared call has been released already");
 }
 
 SPYI_FN void spyi_prepared_free_all(spy_device *device) {

@@ -246,15 +246,15 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->reach, b->leaves[i].out);
+        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
     }
     if (barrier) device->epoch++;
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->reach, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->reach, true, submit);
+        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
@@ -285,8 +285,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    if (cache->block_capacity < e->block_size) {
-        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size);
+    if (cache->block_capacity < e->block_size) { // host values may be copied with their padding
+        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -307,13 +307,17 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
+        if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
+            bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
     dispatch.block = cache->block;
     dispatch.bindings = bindings;
+    if (timed)
+        status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
+    if (status != SPY_OK) return status;
     dispatch.barrier = spyi_take_hazards(s);
-    if (timed) status = device->backend->time_begin(device->gpu, error);
-    if (status == SPY_OK) status = device->backend->dispatch(device->gpu, &dispatch, error);
+    status = device->backend->dispatch(device->gpu, &dispatch, error);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }

@@ -28,7 +28,10 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
         for (size_t i = 5, length; i < count; i += length) {
             uint32_t op = words[i] & 0xffffu;
             length = words[i] >> 16;
-            if (length == 0 || length > count - i) { to = count; break; }
+            if (length == 0 || length > count - i) { // not SPIR-V as we know it: leave it alone
+                free(is_struct);
+                return count;
+            }
             bool named = length >= 2 && words[i + 1] < words[3];
             if (pass == 0 && op == TYPE_STRUCT && named) is_struct[words[i + 1]] = 1;
             if (pass == 0 && op == FUNCTION) break;
@@ -39,6 +42,26 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     }
     free(is_struct);
     return to;
+}
+
+// Global shader parameters other than the kernel's own block cannot be set yet, and would take our bindings.
+static bool spyi_code_has_globals(spyi_unit *unit, spyi_sl_component *linked, spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    unsigned count = layout ? SPYI_SL_FUNCTION(unit, spReflection_GetParameterCount)(layout) : 0;
+    bool found = false;
+    for (unsigned i = 0; i < count; i++) {
+        spyi_sl_variable *variable = SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetVariable)(
+            SPYI_SL_FUNCTION(unit, spReflection_GetParameterByIndex)(layout, i));
+        const char *name = variable ? SPYI_SL_FUNCTION(unit, spReflectionVariable_GetName)(variable) : NULL;
+        if (!name || strcmp(name, "spyi") == 0) continue;
+        spyi_text_add(
+            messages, "%s'%s'",
+            found ? ", " : "the module has global shader parameters, which cannot be set yet: ", name);
+        found = true;
+    }
+    return found;
 }
 
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
@@ -52,7 +75,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                code->size = 4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
+                code->size =
+                    4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
             }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -93,13 +117,25 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             result = composite->v->link(composite, &linked, &diagnostics);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, linked, code, messages);
+        if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
+            good = spyi_code_take(unit, linked, code, messages);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
     if (entry_point) entry_point->v->release(entry_point);
     free(parts);
     return good;
+}
+
+// The source with imports of all modules that the unit has loaded: types of modules that it imports are not seen through it.
+static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, const char *source,
+                                 spyi_text *out) {
+    for (size_t i = 0; i < unit->module_count; i++) {
+        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, (spyi_sl_int)i);
+        const char *name = m ? m->v->getName(m) : NULL;
+        if (name && strcmp(name, unit->name) != 0) spyi_text_add(out, "import \"%s\";\n", name);
+    }
+    spyi_text_add(out, "%s", source);
 }
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
@@ -116,6 +152,16 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
     bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
                                   &messages);
+    if (!good && unit->module_count > 1) {
+        spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
+        spyi_code_import_all(unit, live, source, &all);
+        spyi_text_add(&name, "_imports");
+        good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
+                                 entry, code, &ignored);
+        if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
+        spyi_text_free(&all);
+        spyi_text_free(&ignored);
+    }
     spyi_global_unlock();
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
     if (!good)

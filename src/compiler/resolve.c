@@ -80,25 +80,28 @@ enum { SPYI_SL_QUERY_KIB = 640 };
 
 void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types, uint32_t count,
                        spyi_text *out) {
-    static const char query_path[] = "slangpy-query.slang";
     if (!spyi_sl_name_is_safe(name)) return;
-    spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 };
+    spyi_text source = { NULL, 0, 0 }, module_name = { NULL, 0, 0 }, query_path = { NULL, 0, 0 };
     spyi_text_add(&source, "import %s;\nvoid spyi_query(", unit->name);
     for (uint32_t i = 0; i < count; ++i)
         spyi_text_add(&source, "%s%s a%u", i ? ", " : "", types[i] ? types[i]->name : "?", i);
     spyi_text_add(&source, ") { %s(", name);
     for (uint32_t i = 0; i < count; ++i) spyi_text_add(&source, "%sa%u", i ? ", " : "", i);
     spyi_text_add(&source, "); }\n");
-    spyi_text_add(&module_name, "spyi_query_%016llx",
-                  (unsigned long long)spyi_hash(source.data, source.size, 0));
+    uint64_t id = spyi_hash(source.data, source.size, 0);
+    spyi_text_add(&module_name, "spyi_query_%016llx", (unsigned long long)id);
+    spyi_text_add(&query_path, "slangpy-query-%016llx.slang",
+                  (unsigned long long)id); // Slang asserts at a second use
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_QUERY_KIB);
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
-        live->session, spyi_text_str(&module_name), query_path, spyi_text_str(&source), &diagnostics);
+        live->session, spyi_text_str(&module_name), spyi_text_str(&query_path), spyi_text_str(&source),
+        &diagnostics);
     if (module) spyi_sl_blob_free(&diagnostics); // it compiles: only warnings
-    else spyi_sl_diagnostics(&diagnostics, query_path, out);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&query_path), out);
     spyi_global_unlock();
     spyi_text_free(&source);
     spyi_text_free(&module_name);
+    spyi_text_free(&query_path);
 }

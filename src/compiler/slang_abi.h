@@ -298,6 +298,9 @@ struct spyi_sl_module_table {
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
-    X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))
+    X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
+    X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
+    X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
+    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))
 
 #endif // SPYI_COMPILER_SLANG_ABI_H

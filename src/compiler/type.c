@@ -217,7 +217,9 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     t.count = count;
     t.host_size = host_stride * (size_t)count;
     t.host_align = element->host_align;
-    t.device_size = device_stride * (size_t)count;
+    // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
+    t.device_size = device_stride * (size_t)(count - 1) +
+                    (types->target == SPYI_TARGET_SPIRV ? element->device_size : device_stride);
     t.device_align = element->device_align;
     t.same_layout = element->same_layout && host_stride == device_stride;
     return spyi_type_intern(types, &t);

@@ -103,6 +103,18 @@ spy_arg spy_inout_u32(const char *name, uint32_t *value) {
     return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32, value);
 }
 
+spy_arg spy_inout_bool(const char *name, bool *value) {
+    return spyi_make_result(name, SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL, value);
+}
+
+spy_arg spy_inout_i64(const char *name, int64_t *value) {
+    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64, value);
+}
+
+spy_arg spy_inout_u64(const char *name, uint64_t *value) {
+    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64, value);
+}
+
 spy_arg spy_inout_f32(const char *name, float *value) {
     return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32, value);
 }

@@ -51,6 +51,46 @@ SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const c
     return status;
 }
 
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function) {
+    spyi_object *o = spyi_as(object, kind);
+    if (o) spyi_atomic_add(&o->references, 1);
+    else
+        spyi_fail(NULL, object ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT, "%s: the %s %s", function,
+                  spyi_kind_name((uint32_t)kind), object ? "has been released" : "is NULL");
+}
+
+SPYI_FN void spyi_object_release(spyi_object *object) {
+    spy_device *device = object->device;
+    if (spyi_atomic_add(&object->references, -1) != 0) return;
+    object->released_kind = object->kind;
+    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
+    spyi_mutex_lock(&device->release_lock);
+    object->release_next = device->release_queue;
+    device->release_queue = object;
+    spyi_atomic_add(&device->release_count, 1);
+    spyi_mutex_unlock(&device->release_lock);
+}
+
+SPYI_FN void spyi_drain_releases(spy_device *device) {
+    spyi_mutex_lock(&device->release_lock);
+    spyi_object *queue = device->release_queue;
+    device->release_queue = NULL;
+    spyi_atomic_store(&device->release_count, 0);
+    spyi_mutex_unlock(&device->release_lock);
+    while (queue) {
+        spyi_object *object = queue;
+        queue = object->release_next;
+        if (object->released_kind == (uint32_t)SPYI_KIND_TENSOR) {
+            spyi_tensor_unlink((spy_tensor *)(void *)object);
+            spyi_tensor_free((spy_tensor *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
+            spyi_module_free((spy_module *)(void *)object);
+        } else {
+            spyi_prepared_free((struct spy_prepared *)(void *)object);
+        }
+    }
+}
+
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
     object->kind = (uint32_t)SPYI_KIND_DEAD;
 #ifndef NDEBUG
@@ -70,11 +110,6 @@ SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
 
 static void spyi_device_destroy(spy_device *device) {
     spyi_context *ctx = &device->ctx;
-    if (device->gpu) {
-        spyi_text ignored = { NULL, 0, 0 };
-        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
-        spyi_text_free(&ignored);
-    }
     while (device->close_callbacks) {
         spyi_close_callback *callback = device->close_callbacks;
         device->close_callbacks = callback->next;
@@ -83,8 +118,13 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
-    spyi_prepared_free_all(device);
+    if (device->gpu) { // a callback may have recorded more
+        spyi_text ignored = { NULL, 0, 0 };
+        device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
+        spyi_text_free(&ignored);
+    }
     spyi_drain_releases(device);
+    spyi_prepared_free_all(device);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
@@ -138,7 +178,11 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     spy_device *device = NULL;
     spy_status status = SPY_OK;
     spyi_text error = { NULL, 0, 0 };
-    if (some && !all) {
+    if (desc->include_path_count && !desc->include_paths) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.include_path_count is %zu, include_paths is NULL",
+                      desc->include_path_count);
+    } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
     } else if (!desc->backend) {
@@ -293,6 +337,7 @@ spy_device_info spy_get_device_info(const spy_device *device) {
     spy_device_info info;
     memset(&info, 0, sizeof info);
     if (spyi_as(device, SPYI_KIND_DEVICE)) info = device->base->limits.info;
+    else spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_get_device_info: expected a device");
     return info;
 }
 

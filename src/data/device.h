@@ -51,7 +51,6 @@ struct spy_tensor {
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
-    spy_tensor *release_next;    // in device.release_queue
 };
 
 struct spy_module {
@@ -108,7 +107,7 @@ struct spy_device {
     struct spy_prepared *prepared;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
-    spy_tensor *release_queue;
+    spyi_object *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
@@ -140,11 +139,15 @@ SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
 
+// A reference less, from any thread at any time; the last one queues the object for whoever enters the device next.
+SPYI_FN void spyi_object_release(spyi_object *object);
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
+                                const char *function); // likewise; reports a bad one
+SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
 SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
 
 // >>tensor.c
-SPYI_FN void spyi_drain_releases(spy_device *device); // frees what any thread released
 SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor); // out of the list of the living, before spyi_tensor_free
 SPYI_FN spy_tensor *spyi_tensor_new(
     spy_device *device); // header with reference 1 and no storage; NULL: out of memory
@@ -172,6 +175,7 @@ SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees 
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
+SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
 #endif // SPYI_DEVICE_H

@@ -32,6 +32,10 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (!desc->path && !desc->source)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
+                         desc->include_path_count, desc->define_count);
     for (size_t i = 0; i < desc->link_count; i++) {
         const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
         if (!linked || linked->device != device)
@@ -102,16 +106,13 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
 }
 
 void spy_retain_module(spy_module *module) {
-    if (spyi_enter(module, SPYI_KIND_MODULE, "spy_retain_module") != SPY_OK) return;
-    spyi_atomic_add(&module->object.references, 1);
-    spyi_leave(module);
+    spyi_object_retain(module, SPYI_KIND_MODULE, "spy_retain_module");
 }
 
 void spy_release_module(spy_module *module) {
-    if (!module || spyi_enter(module, SPYI_KIND_MODULE, "spy_release_module") != SPY_OK) return;
-    spy_device *device = module->object.device;
-    spyi_module_drop(module);
-    spyi_leave(device);
+    if (!module) return;
+    if (spyi_as(module, SPYI_KIND_MODULE)) spyi_object_release(&module->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
 spy_function *spy_find_function(spy_module *module, const char *name) {

@@ -319,41 +319,13 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
 }
 
 void spy_retain_tensor(spy_tensor *tensor) {
-    if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_atomic_add(&tensor->object.references, 1);
-    else
-        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
-                  "spy_retain_tensor: the tensor %s", tensor ? "has been released" : "is NULL");
+    spyi_object_retain(tensor, SPYI_KIND_TENSOR, "spy_retain_tensor");
 }
 
 void spy_release_tensor(spy_tensor *tensor) {
     if (!tensor) return;
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
-        return;
-    }
-    if (spyi_atomic_add(&tensor->object.references, -1) != 0) return;
-    spy_device *device = tensor->object.device;
-    // The last reference: whoever enters the device next takes it apart. The kind changes now, so that uses are errors.
-    tensor->object.kind = (uint32_t)SPYI_KIND_DEAD;
-    spyi_mutex_lock(&device->release_lock);
-    tensor->release_next = device->release_queue;
-    device->release_queue = tensor;
-    spyi_atomic_add(&device->release_count, 1);
-    spyi_mutex_unlock(&device->release_lock);
-}
-
-SPYI_FN void spyi_drain_releases(spy_device *device) {
-    spyi_mutex_lock(&device->release_lock);
-    spy_tensor *queue = device->release_queue;
-    device->release_queue = NULL;
-    spyi_atomic_store(&device->release_count, 0);
-    spyi_mutex_unlock(&device->release_lock);
-    while (queue) {
-        spy_tensor *tensor = queue;
-        queue = tensor->release_next;
-        spyi_tensor_unlink(tensor);
-        spyi_tensor_free(tensor);
-    }
+    if (spyi_as(tensor, SPYI_KIND_TENSOR)) spyi_object_release(&tensor->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
 }
 
 static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
@@ -491,12 +463,18 @@ spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
 spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     spy_tensor_info info;
     memset(&info, 0, sizeof info);
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) return info;
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_fail(NULL, tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_get_tensor_info: the tensor %s", tensor ? "has been released" : "is NULL");
+        return info;
+    }
     const spyi_type *type = tensor->type;
     info.shape = tensor->shape;
     info.strides = tensor->strides;
     info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
-    info.type = type->display;
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    info.type = inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display; // as spy_create_tensor takes it
     info.element_count = tensor->element_count;
     info.element_size_bytes = spyi_type_device_stride(type);
     info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);

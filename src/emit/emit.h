@@ -69,6 +69,8 @@ typedef struct spyi_emitted {
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// Threads of a group of a kernel over `rank` collapsed dimensions.
+SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.

@@ -23,7 +23,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
     if (key->rank == 0) return;
-    const char *thread = key->folded ? "spy_thread.y * spy._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -31,14 +31,15 @@ static void spyi_emit_index(spyi_emit_state *s) {
         uint32_t group = s->out->group_size;
         spyi_text_add(body, "    uint spy_t = %s;\n    uint spy_i_0 = spy_t / %u * %u + spy_t %% %u;\n",
                       thread, group, group * key->unroll, group);
-        spyi_text_add(body, "    if (spy_i_0 >= spy._count) return;\n    uint spy_last = spy._count - 1;\n");
+        spyi_text_add(body,
+                      "    if (spy_i_0 >= spyi._count) return;\n    uint spy_last = spyi._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
         return; // flat: no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
-    spyi_text_add(body, "    if (spy_i >= spy._count) return;\n");
+    spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
     const char *index = key->index64 ? "int64_t" : "int";
     // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
@@ -46,8 +47,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spy._magic%u) >> 32) + spy_rest) >> spy._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spy._size%u);\n    spy_rest = spy_high;\n",
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
             d, d, index, d, index, d);
     }
     spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
@@ -62,7 +63,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
             spyi_text_add(body, first ? "" : " + ");
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spy.%s__stride%u", d, s->names[i], d);
+                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -140,7 +141,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     spyi_text arguments[SPYI_MOST_ELEMENTS];
     memset(arguments, 0, sizeof arguments);
     spyi_emit_index(s);
-    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spy._count - spy_i);\n", s->key->width);
+    if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
     for (s->element = 0; s->element < elements; s->element++) {
@@ -152,7 +153,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         if (guarded) spyi_text_add(&s->body, "    if (spy_valid > %u) {\n", s->element);
         else if (!wide && s->element > 0)
-            spyi_text_add(&s->body, "    if (spy_i%s >= spy._count) return;\n", s->suffix);
+            spyi_text_add(&s->body, "    if (spy_i%s >= spyi._count) return;\n", s->suffix);
         spyi_emit_call(s, function, spyi_text_str(&arguments[s->element]), guarded ? "        " : "    ");
         if (guarded) spyi_text_add(&s->body, "    }\n");
         spyi_text_free(&arguments[s->element]);
@@ -168,27 +169,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
 static bool spyi_is_hidden(const char *function) {
     bool letter = function[0] == 'a' || function[0] == 'b' || function[0] == 'r' || function[0] == 'v' ||
                   function[0] == 'w';
-    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0 ||
-           strncmp(function, "Spy", 3) == 0;
-}
-
-static bool spyi_is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// Puts a '2' behind each whole word `word` that is not a field: the block's names give way to the user's.
-static void spyi_rename(spyi_text *text, const char *word) {
-    spyi_text out = { NULL, 0, 0 };
-    size_t n = strlen(word);
-    for (size_t i = 0; i < text->size; i++) {
-        bool whole = strncmp(text->data + i, word, n) == 0 && !spyi_is_word(text->data[i + n]) &&
-                     (i == 0 || (!spyi_is_word(text->data[i - 1]) && text->data[i - 1] != '.'));
-        spyi_text_add_n(&out, text->data + i, whole ? n : 1);
-        if (whole) spyi_text_add(&out, "2");
-        i += whole ? n - 1 : 0;
-    }
-    spyi_text_free(text);
-    *text = out;
+    return (letter && function[1] == '_') || strncmp(function, "spy", 3) == 0;
 }
 
 // For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
@@ -218,17 +199,17 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : function->name);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
-    out->entry = hidden ? "spy_kernel2" : "spy_kernel";
-    if (out->block_size) spyi_text_add(&kernel, "struct SpyBlock\n{\n%s};\n", spyi_text_str(&s->fields));
+    out->entry = "spyi_kernel";
+    if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
-        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyBlock> spy;\n");
+        spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid spy_kernel(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid spyi_kernel(uint3 spy_thread : "
                   "SV_DispatchThreadID",
                   out->group_size);
     if (out->block_size && out->block_by_address)
-        spyi_text_add(&kernel, ",\n                uniform SpyBlock* spy");
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
     const char *shape = key->rank == 0              ? "one element"
                         : key->width > 1            ? "wide"
@@ -241,20 +222,19 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (hidden) {
-        spyi_rename(&kernel, "spy");
-        spyi_rename(&kernel, "SpyBlock");
-        spyi_rename(&kernel, "spy_kernel");
-        spyi_emit_wrapper(s, function->name, &out->text);
-    }
+    if (hidden) spyi_emit_wrapper(s, function->name, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
+    if (rank == 0) return 1;
+    return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
-    const spyi_limits *limits = &device->base->limits;
     spyi_emit_state s;
     memset(&s, 0, sizeof s);
     memset(out, 0, sizeof *out);
@@ -266,8 +246,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
-    if (key->rank == 0) out->group_size = 1;
+    out->group_size = spyi_group_size(&device->base->limits, key->rank);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {

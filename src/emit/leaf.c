@@ -117,7 +117,7 @@ static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, ui
                            size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
 static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                            size_t align, const char *format, ...) {
-    char line[512];
+    char line[2048]; // names of types reach 1,000 characters
     va_list list;
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
@@ -195,8 +195,8 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            spyi_add_field(s, op, 0, i, spyi_align(type->device_size, type->device_align), type->device_align,
-                           "%s %s", spyi_spell(type), name);
+            spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s", spyi_spell(type),
+                           name);
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
@@ -216,7 +216,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spy.x[...]". Wide leaves: vector number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: vector number `vector` of the thread's.
 static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -224,9 +224,9 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
     const char *plus = "";
-    spyi_text_add(out, key->bindings ? "b_%s[" : "spy.%s[", name);
+    spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
     if (key->bindings && !wide) {
-        spyi_text_add(out, "spy.%s__base", name);
+        spyi_text_add(out, "spyi.%s__base", name);
         plus = " + ";
     }
     if (wide) {
@@ -247,7 +247,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         plus = " + ";
         if (walk == SPYI_WALK_STRIDED && key->width > 1 && s->element) {
             spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
-            spyi_text_add(out, " * spy.%s__stride%u", name, key->rank - 1u);
+            spyi_text_add(out, " * spyi.%s__stride%u", name, key->rank - 1u);
         }
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
@@ -261,7 +261,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t n = spyi_components(s, i), at = s->element * n + c;
     spyi_text_add(out, "w_%s", s->names[i]);
-    if (n > 1) spyi_text_add(out, "_%u", at / s->key->width);
+    if (n > 1) spyi_text_add(out, "__%u", at / s->key->width);
     spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
 }
 
@@ -316,7 +316,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
             spyi_text_add(&line, "%sfor (int spy_%u = 0; spy_%u < %lld; ++spy_%u) ",
                           pieces <= 16 ? "[ForceUnroll] " : "", d, d, (long long)leaf->consumed_dims[d], d);
             spyi_text_add(&part, "[spy_%u]", d);
-            spyi_text_add(&inner, "%sspy_%u * spy.%s__inner%u", d ? " + " : "", d, s->names[i], d);
+            spyi_text_add(&inner, "%sspy_%u * spyi.%s__inner%u", d ? " + " : "", d, s->names[i], d);
             type = type->element ? type->element : type;
         }
     }
@@ -344,13 +344,10 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     spyi_text_add(&type, "%u", s->key->width);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        spyi_text_add(&name, n > 1 ? "w_%s_%u" : "w_%s", s->names[i], v);
+        spyi_text_add(&name, n > 1 ? "w_%s__%u" : "w_%s", s->names[i], v);
         spyi_place(s, i, v, "", false, &place);
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
-        if (!leaf->in && spyi_has_tail(s)) // the last thread keeps what lies behind the end
-            spyi_text_add(&s->body, "    if (spy_valid < %u) %s = %s;\n", s->key->width, name.data,
-                          place.data);
         spyi_text_free(&name);
         spyi_text_free(&place);
     }
@@ -375,28 +372,59 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
     }
 }
 
-SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
-        if (!s->bound->leaves[i].out || !spyi_leaf_in_memory(&s->bound->leaves[i]) || !spyi_is_wide(s, i))
-            continue;
-        uint32_t n = spyi_components(s, i);
-        for (uint32_t v = 0; v < n; v++) {
-            spyi_text place = { NULL, 0, 0 };
-            spyi_place(s, i, v, "", true, &place);
-            spyi_text_add(&s->body, "    %s = w_%s", place.data, s->names[i]);
-            if (n > 1) spyi_text_add(&s->body, "_%u", v);
-            spyi_text_add(&s->body, ";\n");
+// What lies behind the end is not ours: the last thread stores its valid elements one by one.
+static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
+    uint32_t n = spyi_components(s, i);
+    for (uint32_t k = 0; k + 1 < s->key->width; k++) {
+        for (uint32_t c = 0; c < n; c++) {
+            spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+            s->element = k;
+            spyi_place(s, i, (k * n + c) / s->key->width, "", true, &place);
+            spyi_component(s, i, c, &value);
+            spyi_text_add(&s->body, "        ");
+            if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
+            spyi_text_add(&s->body, "%s.%c = %s;\n", place.data, "xyzw"[(k * n + c) % s->key->width],
+                          value.data);
             spyi_text_free(&place);
+            spyi_text_free(&value);
         }
     }
+    s->element = 0;
+}
+
+SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
+    bool tail = spyi_has_tail(s);
+    if (s->key->width == 1) return;
+    if (tail) spyi_text_add(&s->body, "    if (spy_valid == %u) {\n", s->key->width);
+    for (int part = 0; part < (tail ? 2 : 1); part++) {
+        if (part) spyi_text_add(&s->body, "    } else {\n");
+        for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+            const spyi_leaf *leaf = &s->bound->leaves[i];
+            if (!leaf->out || !spyi_leaf_in_memory(leaf) || !spyi_is_wide(s, i)) continue;
+            if (part) {
+                spyi_store_tail(s, i);
+                continue;
+            }
+            uint32_t n = spyi_components(s, i);
+            for (uint32_t v = 0; v < n; v++) {
+                spyi_text place = { NULL, 0, 0 };
+                spyi_place(s, i, v, "", true, &place);
+                spyi_text_add(&s->body, "%s%s = w_%s", tail ? "        " : "    ", place.data, s->names[i]);
+                if (n > 1) spyi_text_add(&s->body, "__%u", v);
+                spyi_text_add(&s->body, ";\n");
+                spyi_text_free(&place);
+            }
+        }
+    }
+    if (tail) spyi_text_add(&s->body, "    }\n");
 }
 
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (!spyi_leaf_in_memory(leaf))
-        spyi_text_add(out, leaf->splat ? "%s(spy.%s)" : "%sspy.%s", leaf->splat ? spyi_spell(leaf->type) : "",
-                      s->names[i]);
+        spyi_text_add(out, leaf->splat ? "%s(spyi.%s)" : "%sspyi.%s",
+                      leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;

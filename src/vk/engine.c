@@ -7,7 +7,7 @@ SPYI_FN spy_status spyi_vk_use_commands(spyi_vk_gpu *gpu, VkCommandBuffer comman
     spy_status status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     if (status != SPY_OK) return status;
     gpu->external = commands;
-    gpu->base.deferred = commands != VK_NULL_HANDLE;
+    gpu->base.deferred = commands != VK_NULL_HANDLE || gpu->external_number != 0;
     gpu->commands = VK_NULL_HANDLE;
     gpu->next_poll_ns = 0;
     return SPY_OK;
@@ -17,6 +17,7 @@ SPYI_FN spy_status spyi_vk_external_finished(spyi_vk_gpu *gpu, spyi_text *error)
     // What was recorded since the last submission has been executed too, so its number may come.
     spy_status status = gpu->external_used ? spyi_vk_submit((spyi_gpu *)(void *)gpu, error) : SPY_OK;
     gpu->external_number = 0;
+    gpu->base.deferred = gpu->external != VK_NULL_HANDLE;
     spyi_vk_return_pages(gpu, &gpu->external_pages);
     return status;
 }

@@ -347,6 +347,22 @@ static void test_vectors(void **state) {
     clean();
 }
 
+// Whole numbers in memory for a matrix of floats are converted like those for a vector.
+static void test_matrix_conversion(void **state) {
+    NEEDS_DEVICE();
+    const int32_t whole[6] = { 1, -2, 3, 4, 5, 6 };
+    spy_tensor *t = make(SPY_INT32, SPY_SHAPE(1, 2, 3), whole), *out = NULL;
+    OK(spy_call(fn("scale_matrix"), SPY_ARGS(spy_arg_tensor("m", t), spy_arg_f32("s", 0.5f), spy_out_tensor("_result", &out))));
+    FLOATS(out, 0.5f, -1, 1.5f, 2, 2.5f, 3);
+    if (device_has(SPY_INT8)) {
+        const int8_t small[6] = { 1, -2, 3, 4, 5, 6 };
+        t = make(SPY_INT8, SPY_SHAPE(1, 2, 3), small);
+        OK(spy_call(fn("scale_matrix"), SPY_ARGS(spy_arg_tensor("m", t), spy_arg_f32("s", 0.5f), spy_out_tensor("_result", &out))));
+        FLOATS(out, 0.5f, -1, 1.5f, 2, 2.5f, 3);
+    }
+    clean();
+}
+
 // >>structs
 
 // C's layout of calls.slang's structs.
@@ -1647,7 +1663,7 @@ static void test_hooks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info), cmocka_unit_test(test_scalars), cmocka_unit_test(test_conversions), cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_info), cmocka_unit_test(test_scalars), cmocka_unit_test(test_conversions), cmocka_unit_test(test_vectors), cmocka_unit_test(test_matrix_conversion),
         cmocka_unit_test(test_structs_whole), cmocka_unit_test(test_structs_by_fields),
         cmocka_unit_test(test_overloads), cmocka_unit_test(test_generics), cmocka_unit_test(test_names), cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_hostile_parameters), cmocka_unit_test(test_broadcast),

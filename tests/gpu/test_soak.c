@@ -2,6 +2,13 @@
 // Resident memory of the process and device memory are taken after the first tenth and at the end; both are printed.
 #include "gpu_test.h"
 
+// A sanitizer keeps freed memory back on purpose: resident memory is then printed only.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define JUDGES_RESIDENT 0
+#else
+#define JUDGES_RESIDENT 1
+#endif
+
 spy_device *gpu_device;
 
 static const char source[] = "float f0(float a, float b) { return a - b; }\n"
@@ -114,7 +121,7 @@ static void test_changing_shapes(void **state) {
     assert_int_equal(end.stats.used_bytes, early.stats.used_bytes); // all came back each time
     // The pool may still meet a new size class or a busier moment: a slab of 8 MiB; growth by the calls would be far more.
     assert_true(end.stats.pool_bytes <= early.stats.pool_bytes + (8u << 20));
-    assert_true(end.resident <= early.resident + (12u << 20) + early.resident / 20);
+    if (JUDGES_RESIDENT && count >= 5000) assert_true(end.resident <= early.resident + (12u << 20) + early.resident / 20);
     spy_release_device(gpu_device);
     gpu_device = NULL;
 }
@@ -188,7 +195,7 @@ static void test_signatures(void **state) {
     assert_true(end.stats.plans_built >= count); // they really were different
     assert_true(end.stats.pool_bytes <= early.stats.pool_bytes + (8u << 20));
     // The compiler's sessions are replaced from time to time, so memory swings by what one session holds.
-    if (count >= 2600) assert_true(end.resident <= early.resident + (64u << 20) + early.resident / 10);
+    if (JUDGES_RESIDENT && count >= 2600) assert_true(end.resident <= early.resident + (64u << 20) + early.resident / 10);
     else print_message("fewer than 2,600 signatures: growth is printed, not judged\n");
     spy_release_device(gpu_device);
     gpu_device = NULL;
@@ -214,7 +221,7 @@ static void test_devices(void **state) {
     }
     size_t end = gpu_resident_bytes();
     print_message("%zu devices: %.1f MiB resident after a third, %.1f at the end\n", count, (double)early / 1048576, (double)end / 1048576);
-    if (count >= 30) assert_true(end <= early + (64u << 20));
+    if (JUDGES_RESIDENT && count >= 30) assert_true(end <= early + (64u << 20));
 }
 
 int main(void) {
