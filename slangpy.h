@@ -9253,7 +9253,11 @@ SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gathe
 
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_ARRAY || type->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
+    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
+                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
+                           type->scalar >= SPY_FLOAT16
+                     : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
+    return alias ? type->display : type->name;
 }
 
 // As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
@@ -9274,7 +9278,13 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
     else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
     else if (from == to) spyi_text_add(out, "%s", expression);
-    else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
+    else if (to->kind ==
+             SPYI_TYPE_MATRIX) { // row by row: Slang 2026 cannot convert whole matrices of small integers
+        spyi_text_add(out, "%s(", spyi_spell(to));
+        for (uint32_t r = 0; r < to->rows; r++)
+            spyi_text_add(out, "%s%s(%s[%u])", r ? ", " : "", spyi_spell(to->element), expression, r);
+        spyi_text_add(out, ")");
+    } else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
