@@ -9278,13 +9278,7 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
     else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
     else if (from == to) spyi_text_add(out, "%s", expression);
-    else if (to->kind ==
-             SPYI_TYPE_MATRIX) { // row by row: Slang 2026 cannot convert whole matrices of small integers
-        spyi_text_add(out, "%s(", spyi_spell(to));
-        for (uint32_t r = 0; r < to->rows; r++)
-            spyi_text_add(out, "%s%s(%s[%u])", r ? ", " : "", spyi_spell(to->element), expression, r);
-        spyi_text_add(out, ")");
-    } else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
+    else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
@@ -10563,8 +10557,8 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
         out->inner[d] = stride;
     }
     const spyi_type *memory = leaf->packed;
-    // Arrays cannot be converted as a whole, and a packed view must lie on its own grid.
-    if (leaf->consumed && leaf->type->kind == SPYI_TYPE_ARRAY && memory != leaf->type) packed = false;
+    // Slang converts neither arrays nor matrices of small integers as a whole; a packed view must lie on its own grid.
+    if (leaf->consumed && leaf->type->kind != SPYI_TYPE_VECTOR && memory != leaf->type) packed = false;
     size_t element = spyi_type_device_stride(leaf->element);
     if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
     if (leaf->consumed && offset % memory->device_align) packed = false;

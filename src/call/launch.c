@@ -110,8 +110,8 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
         out->inner[d] = stride;
     }
     const spyi_type *memory = leaf->packed;
-    // Arrays cannot be converted as a whole, and a packed view must lie on its own grid.
-    if (leaf->consumed && leaf->type->kind == SPYI_TYPE_ARRAY && memory != leaf->type) packed = false;
+    // Slang converts neither arrays nor matrices of small integers as a whole; a packed view must lie on its own grid.
+    if (leaf->consumed && leaf->type->kind != SPYI_TYPE_VECTOR && memory != leaf->type) packed = false;
     size_t element = spyi_type_device_stride(leaf->element);
     if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
     if (leaf->consumed && offset % memory->device_align) packed = false;

@@ -43,13 +43,7 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
     else if (spyi_bare_bool(from)) spyi_text_add(out, "%s(%s != 0)", spyi_spell(to), expression);
     else if (from == to) spyi_text_add(out, "%s", expression);
-    else if (to->kind ==
-             SPYI_TYPE_MATRIX) { // row by row: Slang 2026 cannot convert whole matrices of small integers
-        spyi_text_add(out, "%s(", spyi_spell(to));
-        for (uint32_t r = 0; r < to->rows; r++)
-            spyi_text_add(out, "%s%s(%s[%u])", r ? ", " : "", spyi_spell(to->element), expression, r);
-        spyi_text_add(out, ")");
-    } else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
+    else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
