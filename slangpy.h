@@ -2859,7 +2859,7 @@ static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const unsigned char *memory;
     size_t i;
-    spy_status status = spyi_null_wait(gpu, after, UINT64_MAX, error);
+    spy_status status = n->lost ? spyi_null_lost(error) : spyi_null_wait(gpu, after, UINT64_MAX, error);
     if (status != SPY_OK) return status;
     memory = spyi_null_range(n, "download", from->handle, offset, size, error);
     if (!memory) return SPY_ERROR_INTERNAL;
@@ -6051,6 +6051,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
@@ -6084,6 +6085,11 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
 // ... and note the use, after the epoch was advanced if a barrier was needed.
 SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
                            bool writes, uint64_t submit);
+
+// Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
+SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
+// After the operation that the barrier went with.
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 
 // >>device.c
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
@@ -6590,6 +6596,16 @@ SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t b
     storage->use_submit = submit;
 }
 
+SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
+    bool barrier = needed || device->barrier_owed;
+    if (barrier) device->epoch++;
+    return barrier;
+}
+
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
+    if (barrier) device->barrier_owed = status != SPY_OK;
+}
+
 // >>data/tensor.c -------------------------------------------------------------------------------------------
 
 // Tensors: creation, release, and copies between their elements and host memory.
@@ -6783,11 +6799,12 @@ static void spyi_scatter(const spy_tensor *t, void *image, const void *packed, b
 static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
-    if (barrier) device->epoch++;
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
     spy_status status =
         device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
                                 t->end_bytes - t->begin_bytes, barrier, error);
+    spyi_barrier_done(device, barrier, status);
     spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
                   device->backend->open_submit(device->gpu));
     return status;
@@ -7019,10 +7036,11 @@ static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error
     spy_status status;
     if (repeats && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0) {
         spyi_storage *storage = t->storage;
-        bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
-        if (barrier) device->epoch++;
+        bool barrier =
+            spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
         status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size,
                                        pattern, barrier, error);
+        spyi_barrier_done(device, barrier, status);
         spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
                       device->backend->open_submit(device->gpu));
     } else {
@@ -10727,7 +10745,8 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
         memory_leaves++;
     }
     if (launch->key.index64 || memory_leaves > limits->max_bindings) return;
-    if (!limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
+    bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
+    if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
         if (spyi_leaf_in_memory(&b->leaves[i]))
             placed = spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i));
@@ -11157,7 +11176,7 @@ static bool spyi_take_hazards(spyi_run_state *s) {
         if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
         barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
     }
-    if (barrier) device->epoch++;
+    barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
@@ -11227,6 +11246,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     if (status != SPY_OK) return status;
     dispatch.barrier = spyi_take_hazards(s);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
+    spyi_barrier_done(device, dispatch.barrier, status);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }

@@ -280,7 +280,8 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
         memory_leaves++;
     }
     if (launch->key.index64 || memory_leaves > limits->max_bindings) return;
-    if (!limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
+    bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
+    if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
         if (spyi_leaf_in_memory(&b->leaves[i]))
             placed = spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i));

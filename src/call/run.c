@@ -248,7 +248,7 @@ static bool spyi_take_hazards(spyi_run_state *s) {
         if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
         barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
     }
-    if (barrier) device->epoch++;
+    barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
@@ -318,6 +318,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     if (status != SPY_OK) return status;
     dispatch.barrier = spyi_take_hazards(s);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
+    spyi_barrier_done(device, dispatch.barrier, status);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }

@@ -99,6 +99,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
@@ -132,6 +133,11 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
 // ... and note the use, after the epoch was advanced if a barrier was needed.
 SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
                            bool writes, uint64_t submit);
+
+// Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
+SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
+// After the operation that the barrier went with.
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 
 // >>device.c
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind

@@ -232,3 +232,13 @@ SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t b
     }
     storage->use_submit = submit;
 }
+
+SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
+    bool barrier = needed || device->barrier_owed;
+    if (barrier) device->epoch++;
+    return barrier;
+}
+
+SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
+    if (barrier) device->barrier_owed = status != SPY_OK;
+}

@@ -190,11 +190,12 @@ static void spyi_scatter(const spy_tensor *t, void *image, const void *packed, b
 static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
-    bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
-    if (barrier) device->epoch++;
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
     spy_status status =
         device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
                                 t->end_bytes - t->begin_bytes, barrier, error);
+    spyi_barrier_done(device, barrier, status);
     spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
                   device->backend->open_submit(device->gpu));
     return status;
@@ -426,10 +427,11 @@ static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error
     spy_status status;
     if (repeats && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0) {
         spyi_storage *storage = t->storage;
-        bool barrier = spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true);
-        if (barrier) device->epoch++;
+        bool barrier =
+            spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
         status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size,
                                        pattern, barrier, error);
+        spyi_barrier_done(device, barrier, status);
         spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
                       device->backend->open_submit(device->gpu));
     } else {

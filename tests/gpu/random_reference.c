@@ -45,6 +45,7 @@ static uint16_t half_from(long double v) { // to nearest, ties to even
     v = fabsl(v);
     if (v != v) return (uint16_t)(sign | 0x7e00);
     if (v == 0) return sign;
+    if (v > 1e6L) return (uint16_t)(sign | 0x7c00);
     int exponent = ilogbl(v) < -14 ? -14 : ilogbl(v);
     long double scaled = rintl(ldexpl(v, 10 - exponent));
     if (scaled >= 2048) {

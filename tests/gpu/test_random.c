@@ -237,6 +237,12 @@ static spy_tensor *make_tensor(call *c, memory *m, spy_dtype stored, const char 
         strides[order[k]] = row[k] * step[k];
         if (dims[order[k]] > 0) *offset += start[k] * row[k];
     }
+    int64_t elements = 1;
+    for (uint32_t d = 0; d < n; d++) elements *= dims[d];
+    if (elements == 0) { // no elements: any place will do, and the beginning is one that is never refused
+        *offset = before = behind = picked = 0;
+        selects = false;
+    }
     int64_t storage = before + total + behind;
     reference_make(&m->store, stored, (size_t)(storage * components));
     fill_random(m, c->dtype);
@@ -310,7 +316,7 @@ static spy_dtype widened(spy_dtype d, bool host) {
     while (n < 8 && from[d][n] != 0) n++;
     for (int tries = 0; n > 0 && tries < 10; tries++) {
         spy_dtype s = from[d][below((uint64_t)n)];
-        if (has_dtype(s)) return s;
+        if (has_dtype((int)s)) return s;
     }
     return d;
 }
@@ -495,10 +501,11 @@ static void draw_shape(call *c, const wish *w) {
         count *= c->dims[d] > 0 ? c->dims[d] : 1;
     }
     if (c->rank > 0 && (w->variant == WIDE || chance(4))) { // on GPUs wide variants begin at 65,536 elements
-        int64_t *last = &c->dims[c->rank - 1];
-        *last = w->variant == WIDE ? (gpu ? 65536 : 16) / (count / *last ? count / *last : 1) : (int64_t)below(gpu ? 70000 : 5000);
+        int64_t *last = &c->dims[c->rank - 1], others = *last > 0 ? count / *last : count;
+        *last = w->variant == WIDE ? (gpu ? 65536 : 16) / others : (int64_t)below(gpu ? 70000 : 5000);
+        if (*last * others > 300000) *last = 300000 / others;
         if (*last < 8) *last = 8;
-        *last = chance(30) && c->rank == 1 ? *last + (int64_t)below(5) : *last / 4 * 4;
+        *last = chance(30) && c->rank == 1 ? *last + (int64_t)below(5) : (*last + 3) / 4 * 4;
         c->big = true;
     }
 }

@@ -599,7 +599,7 @@ static spy_status spyi_null_download(spyi_gpu *gpu, void *data, const spyi_chunk
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const unsigned char *memory;
     size_t i;
-    spy_status status = spyi_null_wait(gpu, after, UINT64_MAX, error);
+    spy_status status = n->lost ? spyi_null_lost(error) : spyi_null_wait(gpu, after, UINT64_MAX, error);
     if (status != SPY_OK) return status;
     memory = spyi_null_range(n, "download", from->handle, offset, size, error);
     if (!memory) return SPY_ERROR_INTERNAL;
