@@ -2678,7 +2678,9 @@ static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text
 }
 
 static spy_status spyi_null_begin(spyi_null_gpu *n, spyi_text *error) {
-    return n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
+    spy_status status = n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
+    if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
+    return status;
 }
 
 static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch *d, spyi_text *error) {
