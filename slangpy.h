@@ -9388,25 +9388,24 @@ static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, ui
     s->out->block_size = (uint32_t)(offset + size);
 }
 
+// Names of leaves in block and buffers: paths, but without what our own names have: "_count", "x__stride0".
 SPYI_FN void spyi_make_names(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        char *name = spyi_strdup(b->leaves[i].path);
-        s->names[i] = name;
-        if (!name) {
-            s->failed = true;
-            return;
+    for (uint32_t i = 0; i < b->leaf_count && !s->failed; i++) {
+        spyi_text name = { NULL, 0, 0 };
+        if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
+            spyi_text_add(&name, "p");
+        for (const char *c = b->leaves[i].path; *c; c++) {
+            char put = *c == '.' ? '_' : *c;
+            if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
-        for (char *c = name; *c; c++)
-            if (*c == '.') *c = '_';
         for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
-            if (strcmp(s->names[j], name) != 0) continue;
-            spyi_text unique = { NULL, 0, 0 };
-            spyi_text_add(&unique, "%s__%u", name, i);
-            free(name);
-            s->names[i] = unique.data;
+            if (strcmp(s->names[j], spyi_text_str(&name)) != 0) continue;
+            spyi_text_add(&name, "__n%u", i);
             break;
         }
+        s->names[i] = name.data;
+        s->failed = !name.data;
     }
 }
 
@@ -9482,8 +9481,11 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
+    // NVIDIA's driver reads a 32-bit index of a pointer as unsigned: negative strides need the sign.
+    bool sign = !key->bindings && !key->index64 && (walk >= SPYI_WALK_INNER || inner[0]);
     const char *plus = "";
     spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
+    if (sign) spyi_text_add(out, "int64_t(");
     if (key->bindings && !wide) {
         spyi_text_add(out, "spyi.%s__base", name);
         plus = " + ";
@@ -9496,10 +9498,12 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         if (vector) spyi_text_add(out, " + %u", vector);
         plus = " + ";
     } else if (walk == SPYI_WALK_LINEAR) {
-        // Of several elements all are loaded, so that the loads are under way together; the last one stands in for
-        // those behind the end.
-        spyi_text_add(out, s->suffix[0] && !store ? "%smin(spy_i%s, spy_last)" : "%sspy_i%s", plus,
-                      s->suffix);
+        // Of several elements all are loaded, so that the loads are under way together; the last one stands
+        // in for those behind the end.
+        const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
+        spyi_text_add(out, "%s%s", plus, sign ? "int(" : "");
+        spyi_text_add(out, form, s->suffix);
+        spyi_text_add(out, "%s", sign ? ")" : "");
         plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
         spyi_text_add(out, "%s%s_at", plus, name);
@@ -9511,7 +9515,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
     else if (!plus[0]) spyi_text_add(out, "0");
-    spyi_text_add(out, "]");
+    spyi_text_add(out, "%s]", sign ? ")" : "");
 }
 
 // >>loads and stores

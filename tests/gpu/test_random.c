@@ -247,7 +247,7 @@ static spy_tensor *make_tensor(call *c, memory *m, spy_dtype stored, const char 
     reference_make(&m->store, stored, (size_t)(storage * components));
     fill_random(m, c->dtype);
     bool flips[8] = { false };
-    for (uint32_t d = 0; negative && d < n; d++) {
+    for (uint32_t d = 0; negative && elements > 0 && d < n; d++) {
         if (dims[d] < 2 || (packed_last && d >= movable) || chance(50)) continue;
         flips[d] = true;
         *offset += (dims[d] - 1) * strides[d];
