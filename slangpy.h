@@ -7529,6 +7529,7 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
                       spyi_text_str(&error));
         } else if (overloads.count == 0) {
             bool explained = error.size != 0;
+            spyi_overloads_free(&overloads);
             if (!explained) spyi_unit_near_names(module->unit, name, &error);
             spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
                       module->name, name, explained ? ": " : "", spyi_text_str(&error));
@@ -9146,7 +9147,8 @@ typedef enum spyi_walk_kind {
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
-#define SPYI_WALK_GATHER 8u // consumed dimensions are not packed: components are loaded one by one
+#define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
+#define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
@@ -9341,6 +9343,12 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
     return false;
 }
 
+// Whether indices of the leaf begin at a number of their own. A pointer's index must not be negative: NVIDIA's driver
+// takes it as unsigned.
+static bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
+}
+
 static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
 }
@@ -9458,8 +9466,9 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
-        if (key->bindings && !spyi_is_wide(s, i))
-            spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
+        if (spyi_has_base(s, i))
+            spyi_add_field(s, SPYI_PACK_BASE, 0, i, index_size, index_size, "%s %s__base",
+                           key->index64 ? index : "uint", name);
         for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
             if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
                 spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index,
@@ -9481,12 +9490,9 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
-    // NVIDIA's driver reads a 32-bit index of a pointer as unsigned: negative strides need the sign.
-    bool sign = !key->bindings && !key->index64 && (walk >= SPYI_WALK_INNER || inner[0]);
     const char *plus = "";
     spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
-    if (sign) spyi_text_add(out, "int64_t(");
-    if (key->bindings && !wide) {
+    if (spyi_has_base(s, i)) {
         spyi_text_add(out, "spyi.%s__base", name);
         plus = " + ";
     }
@@ -9501,9 +9507,8 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         // Of several elements all are loaded, so that the loads are under way together; the last one stands
         // in for those behind the end.
         const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
-        spyi_text_add(out, "%s%s", plus, sign ? "int(" : "");
+        spyi_text_add(out, "%s", plus);
         spyi_text_add(out, form, s->suffix);
-        spyi_text_add(out, "%s", sign ? ")" : "");
         plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
         spyi_text_add(out, "%s%s_at", plus, name);
@@ -9515,7 +9520,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
     else if (!plus[0]) spyi_text_add(out, "0");
-    spyi_text_add(out, "%s]", sign ? ")" : "");
+    spyi_text_add(out, "]");
 }
 
 // >>loads and stores
@@ -10026,7 +10031,7 @@ typedef struct spyi_launch_leaf {
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
     uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint32_t binding_base;         // memory elements from there
+    uint64_t base;                 // memory elements from there, or from the lowest one, to element 0
 } spyi_launch_leaf;
 
 typedef struct spyi_launch {
@@ -10637,7 +10642,8 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
              group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
-    if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
+    if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
+        return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
@@ -10669,7 +10675,9 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
         if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
-        else walk[i] = at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED;
+        else
+            walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
+                                (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
@@ -10704,7 +10712,7 @@ static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi
 // Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
-    uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
+    uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->begin;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
     while (!vector && at % alignment && at >= element &&
@@ -10713,10 +10721,9 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
         base++;
     }
     if (at % alignment) return false;
-    if (leaf->reach - leaf->offset + base * element > limits->max_binding_bytes) return false;
-    if (leaf->begin < leaf->offset) return false; // negative strides reach before the first element
+    if (leaf->reach - leaf->begin + base * element > limits->max_binding_bytes) return false;
     leaf->binding_offset = at;
-    leaf->binding_base = (uint32_t)base;
+    leaf->base = base + (leaf->offset - leaf->begin) / element;
     return true;
 }
 
@@ -10795,6 +10802,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
         at->reach = at->end;
+        at->base = (at->offset - at->begin) / at->memory_size;
         if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
@@ -10807,7 +10815,10 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     launch->key.unroll = 1;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]))
-            launch->key.walk[i] = (uint8_t)(launch->key.walk[i] | spyi_walk_for(launch, &launch->leaves[i]));
+            launch->key.walk[i] =
+                (uint8_t)(launch->key.walk[i] |
+                          (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
+                          spyi_walk_for(launch, &launch->leaves[i]));
     spyi_try_wide(b, launch, limits);
     spyi_try_unroll(b, launch, limits);
     spyi_choose_access(b, limits, launch);
@@ -11146,10 +11157,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ADDRESS:
-            address = at->storage->chunk.address + at->storage->offset + at->offset;
+            address = at->storage->chunk.address + at->storage->offset + at->begin;
             memcpy(out, &address, 8);
             break;
-        case SPYI_PACK_BASE: memcpy(out, &at->binding_base, 4); break;
+        case SPYI_PACK_BASE: memcpy(out, &at->base, index64 ? 8 : 4); break;
         case SPYI_PACK_STRIDE:
         case SPYI_PACK_INNER:
             stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];

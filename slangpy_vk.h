@@ -803,10 +803,10 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 #define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
 #define SPYI_VK_BATCH_WORK 512u        // recorded operations after which a batch is submitted in any case
 #define SPYI_VK_BATCH_BYTES (8u << 20) // the same for bytes of blocks and small uploads
-// Submissions that only an idle queue asks for (8-10 us each on an H200) take a sixteenth of the time, between limits.
-#define SPYI_VK_IDLE_SHARE 16u
+// Submissions that only an idle queue asks for (8-10 us each on an H200) take a small share of the time, between limits.
+#define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
-#define SPYI_VK_IDLE_MAX_NS 250000u
+#define SPYI_VK_IDLE_MAX_NS 300000u
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
@@ -1043,6 +1043,7 @@ typedef struct spyi_vk_gpu {
 
     VkQueryPool queries;  // two timestamps; made when first used
     uint64_t time_number; // batch of time_end; 0: none
+    bool timing; // between time_begin and time_end
 
     uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;
@@ -2651,7 +2652,9 @@ static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *err
     if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {
         return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     }
-    if (!urgent) return SPY_OK;
+    if (!urgent || gpu->timing) return SPY_OK; // what is timed stays together
+    // Reading the clock costs as much as a push: between two looks a few operations pass unseen.
+    if (gpu->next_poll_ns != 0 && (gpu->work & 7u) != 0) return SPY_OK;
     now = spyi_time_ns();
     if (now < gpu->next_poll_ns) return SPY_OK;
     gpu->next_poll_ns = now + SPYI_VK_POLL_NS;
@@ -2807,6 +2810,7 @@ SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
     if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->time_number = 0;
+    gpu->timing = true;
     spyi_vk_barrier(gpu, gpu->commands);
     gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->queries, 0, 2);
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 0);
@@ -2820,6 +2824,7 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *base, spyi_text *error) {
         spyi_text_add(error, "no time was begun");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
+    gpu->timing = false;
     status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 1);
@@ -2976,6 +2981,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
     gpu->external_used = false;
+    gpu->timing = false;
     gpu->work = 0;
     gpu->work_bytes = 0;
     gpu->open++;

@@ -166,7 +166,8 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
              group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
-    if (leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector) return false;
+    if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
+        return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (leaf->strides[d] % SPYI_WIDTH) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
@@ -198,7 +199,9 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
         if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
-        else walk[i] = at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED;
+        else
+            walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
+                                (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
@@ -233,7 +236,7 @@ static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi
 // Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
-    uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->offset;
+    uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->begin;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
     while (!vector && at % alignment && at >= element &&
@@ -242,10 +245,9 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
         base++;
     }
     if (at % alignment) return false;
-    if (leaf->reach - leaf->offset + base * element > limits->max_binding_bytes) return false;
-    if (leaf->begin < leaf->offset) return false; // negative strides reach before the first element
+    if (leaf->reach - leaf->begin + base * element > limits->max_binding_bytes) return false;
     leaf->binding_offset = at;
-    leaf->binding_base = (uint32_t)base;
+    leaf->base = base + (leaf->offset - leaf->begin) / element;
     return true;
 }
 
@@ -324,6 +326,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
         at->reach = at->end;
+        at->base = (at->offset - at->begin) / at->memory_size;
         if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
@@ -336,7 +339,10 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     launch->key.unroll = 1;
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_leaf_in_memory(&b->leaves[i]))
-            launch->key.walk[i] = (uint8_t)(launch->key.walk[i] | spyi_walk_for(launch, &launch->leaves[i]));
+            launch->key.walk[i] =
+                (uint8_t)(launch->key.walk[i] |
+                          (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
+                          spyi_walk_for(launch, &launch->leaves[i]));
     spyi_try_wide(b, launch, limits);
     spyi_try_unroll(b, launch, limits);
     spyi_choose_access(b, limits, launch);

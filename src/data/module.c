@@ -137,6 +137,7 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
                       spyi_text_str(&error));
         } else if (overloads.count == 0) {
             bool explained = error.size != 0;
+            spyi_overloads_free(&overloads);
             if (!explained) spyi_unit_near_names(module->unit, name, &error);
             spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' has no function '%s'%s%s", function,
                       module->name, name, explained ? ": " : "", spyi_text_str(&error));

@@ -16,7 +16,8 @@ typedef enum spyi_walk_kind {
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
-#define SPYI_WALK_GATHER 8u // consumed dimensions are not packed: components are loaded one by one
+#define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
+#define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {

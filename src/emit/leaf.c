@@ -86,6 +86,12 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
     return false;
 }
 
+// Whether indices of the leaf begin at a number of their own. A pointer's index must not be negative: NVIDIA's driver
+// takes it as unsigned.
+static bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
+}
+
 static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
 }
@@ -203,8 +209,9 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
-        if (key->bindings && !spyi_is_wide(s, i))
-            spyi_add_field(s, SPYI_PACK_BASE, 0, i, 4, 4, "uint %s__base", name);
+        if (spyi_has_base(s, i))
+            spyi_add_field(s, SPYI_PACK_BASE, 0, i, index_size, index_size, "%s %s__base",
+                           key->index64 ? index : "uint", name);
         for (uint32_t d = 0; d < key->rank && walk >= SPYI_WALK_INNER; d++)
             if (d + 1 < key->rank || walk == SPYI_WALK_STRIDED)
                 spyi_add_field(s, SPYI_PACK_STRIDE, d, i, index_size, index_size, "%s %s__stride%u", index,
@@ -226,12 +233,9 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     const char *name = s->names[i];
     uint32_t walk = spyi_walk_of(s, i);
     bool wide = spyi_is_wide(s, i);
-    // NVIDIA's driver reads a 32-bit index of a pointer as unsigned: negative strides need the sign.
-    bool sign = !key->bindings && !key->index64 && (walk >= SPYI_WALK_INNER || inner[0]);
     const char *plus = "";
     spyi_text_add(out, key->bindings ? "b_%s[" : "spyi.%s[", name);
-    if (sign) spyi_text_add(out, "int64_t(");
-    if (key->bindings && !wide) {
+    if (spyi_has_base(s, i)) {
         spyi_text_add(out, "spyi.%s__base", name);
         plus = " + ";
     }
@@ -246,9 +250,8 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         // Of several elements all are loaded, so that the loads are under way together; the last one stands
         // in for those behind the end.
         const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
-        spyi_text_add(out, "%s%s", plus, sign ? "int(" : "");
+        spyi_text_add(out, "%s", plus);
         spyi_text_add(out, form, s->suffix);
-        spyi_text_add(out, "%s", sign ? ")" : "");
         plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
         spyi_text_add(out, "%s%s_at", plus, name);
@@ -260,7 +263,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
     }
     if (inner[0]) spyi_text_add(out, "%s%s", plus, inner);
     else if (!plus[0]) spyi_text_add(out, "0");
-    spyi_text_add(out, "%s]", sign ? ")" : "");
+    spyi_text_add(out, "]");
 }
 
 // >>loads and stores

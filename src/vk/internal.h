@@ -18,10 +18,10 @@
 #define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
 #define SPYI_VK_BATCH_WORK 512u        // recorded operations after which a batch is submitted in any case
 #define SPYI_VK_BATCH_BYTES (8u << 20) // the same for bytes of blocks and small uploads
-// Submissions that only an idle queue asks for (8-10 us each on an H200) take a sixteenth of the time, between limits.
-#define SPYI_VK_IDLE_SHARE 16u
+// Submissions that only an idle queue asks for (8-10 us each on an H200) take a small share of the time, between limits.
+#define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
-#define SPYI_VK_IDLE_MAX_NS 250000u
+#define SPYI_VK_IDLE_MAX_NS 300000u
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
@@ -258,6 +258,7 @@ typedef struct spyi_vk_gpu {
 
     VkQueryPool queries;  // two timestamps; made when first used
     uint64_t time_number; // batch of time_end; 0: none
+    bool timing; // between time_begin and time_end
 
     uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;

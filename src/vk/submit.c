@@ -125,6 +125,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
     gpu->external_used = false;
+    gpu->timing = false;
     gpu->work = 0;
     gpu->work_bytes = 0;
     gpu->open++;
