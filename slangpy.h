@@ -9353,6 +9353,13 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
 }
 
+// Through pointers NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong: those go scalar by scalar.
+static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    return !s->key->bindings && !spyi_is_wide(s, i) && memory->kind == SPYI_TYPE_VECTOR &&
+           memory->columns > 2 && spyi_scalar_size(memory->scalar) == 8;
+}
+
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
 static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) {
     return spyi_memory_type(s, i)->columns;
@@ -9425,7 +9432,7 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
         spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
         spyi_text_add(&type, "%u", s->key->width);
     } else {
-        spyi_spell_memory(memory, &type);
+        spyi_spell_memory(spyi_is_split(s, i) ? memory->element : memory, &type);
     }
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
@@ -9589,7 +9596,28 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         }
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
-    if (store) {
+    if (spyi_is_split(s, i)) {
+        char *index = strchr(place.data, '[') + 1; // "spyi.x[" index "]"
+        int before = (int)(index - place.data), length = (int)place.size - before - 1;
+        spyi_text value_text = { NULL, 0, 0 };
+        if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
+        else spyi_text_add(&line, "{ ");
+        for (uint32_t c = 0; c < memory->columns; c++) {
+            spyi_text *to = store ? &line : &value_text;
+            spyi_text_add(to, "%s%.*s(%.*s) * %u + %u]", c && !store ? ", " : "", before, place.data, length,
+                          index, memory->columns, c);
+            if (store) spyi_text_add(to, " = %s.%c; ", spyi_text_str(&part), "xyzw"[c]);
+        }
+        if (store) {
+            spyi_text_add(&line, "}");
+        } else {
+            spyi_text_add(&value_text, ")");
+            if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
+            spyi_text_add(&line, "%s = ", spyi_text_str(&part));
+            spyi_spell_load(memory, type, spyi_text_str(&value_text), &line);
+        }
+        spyi_text_free(&value_text);
+    } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
         spyi_spell_store(type, spyi_text_str(&part), &line);
     } else {
