@@ -9353,7 +9353,8 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
 }
 
-// Through pointers NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong: those go scalar by scalar.
+// Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
+// places: those go scalar by scalar.
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     return !s->key->bindings && !spyi_is_wide(s, i) && memory->kind == SPYI_TYPE_VECTOR &&
@@ -9468,8 +9469,12 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s", spyi_spell(type),
-                           name);
+            if (spyi_is_long_vector(type))
+                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
+                               spyi_spell(type->element), name, type->columns);
+            else
+                spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s", spyi_spell(type),
+                               name);
             continue;
         }
         uint32_t walk = spyi_walk_of(s, i);
@@ -9718,7 +9723,12 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (!spyi_leaf_in_memory(leaf))
+    if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+        spyi_text_add(out, "%s(", spyi_spell(leaf->type));
+        for (uint32_t c = 0; c < leaf->type->columns; c++)
+            spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
+        spyi_text_add(out, ")");
+    } else if (!spyi_leaf_in_memory(leaf))
         spyi_text_add(out, leaf->splat ? "%s(spyi.%s)" : "%sspyi.%s",
                       leaf->splat ? spyi_spell(leaf->type) : "", s->names[i]);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
