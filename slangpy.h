@@ -9355,10 +9355,12 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
 
 // Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
 // places: those go scalar by scalar.
+static bool spyi_is_long_vector(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_VECTOR && type->columns > 2 && spyi_scalar_size(type->scalar) == 8;
+}
+
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    const spyi_type *memory = spyi_memory_type(s, i);
-    return !s->key->bindings && !spyi_is_wide(s, i) && memory->kind == SPYI_TYPE_VECTOR &&
-           memory->columns > 2 && spyi_scalar_size(memory->scalar) == 8;
+    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(spyi_memory_type(s, i));
 }
 
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
@@ -10069,7 +10071,8 @@ typedef struct spyi_launch_leaf {
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
     uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t base;                 // memory elements from there, or from the lowest one, to element 0
+    uint64_t base;                 // memory elements from there to element 0
+    uint64_t first;                // with pointers: from the lowest element to element 0
 } spyi_launch_leaf;
 
 typedef struct spyi_launch {
@@ -10840,7 +10843,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
         at->reach = at->end;
-        at->base = (at->offset - at->begin) / at->memory_size;
+        at->first = (at->offset - at->begin) / at->memory_size;
         if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
@@ -11198,7 +11201,9 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             address = at->storage->chunk.address + at->storage->offset + at->begin;
             memcpy(out, &address, 8);
             break;
-        case SPYI_PACK_BASE: memcpy(out, &at->base, index64 ? 8 : 4); break;
+        case SPYI_PACK_BASE:
+            memcpy(out, variant->key.bindings ? &at->base : &at->first, index64 ? 8 : 4);
+            break;
         case SPYI_PACK_STRIDE:
         case SPYI_PACK_INNER:
             stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];

@@ -40,7 +40,8 @@ typedef struct spyi_launch_leaf {
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
     uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t base;                 // memory elements from there, or from the lowest one, to element 0
+    uint64_t base;                 // memory elements from there to element 0
+    uint64_t first;                // with pointers: from the lowest element to element 0
 } spyi_launch_leaf;
 
 typedef struct spyi_launch {

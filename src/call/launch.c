@@ -326,7 +326,7 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                           : (uint64_t)spyi_shape_count(&dims) * spyi_type_device_stride(leaf->element);
         }
         at->reach = at->end;
-        at->base = (at->offset - at->begin) / at->memory_size;
+        at->first = (at->offset - at->begin) / at->memory_size;
         if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;

@@ -215,7 +215,9 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             address = at->storage->chunk.address + at->storage->offset + at->begin;
             memcpy(out, &address, 8);
             break;
-        case SPYI_PACK_BASE: memcpy(out, &at->base, index64 ? 8 : 4); break;
+        case SPYI_PACK_BASE:
+            memcpy(out, variant->key.bindings ? &at->base : &at->first, index64 ? 8 : 4);
+            break;
         case SPYI_PACK_STRIDE:
         case SPYI_PACK_INNER:
             stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];

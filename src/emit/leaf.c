@@ -98,10 +98,12 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
 
 // Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
 // places: those go scalar by scalar.
+static bool spyi_is_long_vector(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_VECTOR && type->columns > 2 && spyi_scalar_size(type->scalar) == 8;
+}
+
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    const spyi_type *memory = spyi_memory_type(s, i);
-    return !s->key->bindings && !spyi_is_wide(s, i) && memory->kind == SPYI_TYPE_VECTOR &&
-           memory->columns > 2 && spyi_scalar_size(memory->scalar) == 8;
+    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(spyi_memory_type(s, i));
 }
 
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
