@@ -7994,6 +7994,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
                                  spyi_text *error);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
+SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
 SPYI_FN void spyi_values_free(spyi_values *values);
 // "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
@@ -8296,13 +8297,19 @@ SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
     return end;
 }
 
+SPYI_FN spy_shape spyi_value_shape(const spyi_value *value) {
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.rank = value->rank;
+    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
+    return shape;
+}
+
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     const char *way = value->direction == SPY_DIRECTION_OUT     ? "out "
                       : value->direction == SPY_DIRECTION_INOUT ? "inout "
                                                                 : "";
-    spy_shape shape;
-    shape.rank = value->rank;
-    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
+    spy_shape shape = spyi_value_shape(value);
     switch (value->kind) {
     case SPY_ARG_BOOL:
     case SPY_ARG_INT:
@@ -9147,8 +9154,8 @@ typedef enum spyi_walk_kind {
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
-#define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
 #define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
+#define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
@@ -9160,7 +9167,7 @@ typedef struct spyi_variant_key {
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
     uint8_t reserved;
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind | SPYI_WALK_GATHER; unused ones 0
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
 // One step of packing: `offset` is where in the block.
@@ -9170,8 +9177,8 @@ typedef enum spyi_pack_op {
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
     SPYI_PACK_SHIFT,   // and its shift, uint32
-    SPYI_PACK_ADDRESS, // of the leaf's first element, uint64
-    SPYI_PACK_BASE,    // elements from the binding's start to the leaf's first, uint32
+    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64
+    SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
     SPYI_PACK_SCALAR,  // number, converted
@@ -9189,7 +9196,6 @@ typedef struct spyi_pack {
 // A kernel's text and how to call it.
 typedef struct spyi_emitted {
     spyi_text text;
-    const char *entry; // the kernel\'s name in it
     spyi_pack *packs;
     uint32_t pack_count;
     uint32_t block_size;
@@ -9199,14 +9205,16 @@ typedef struct spyi_emitted {
     uint32_t group_size;
 } spyi_emitted;
 
+#define SPYI_KERNEL_ENTRY "spyi_kernel"
+
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
-// The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
-SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather);
+// Whether a variant loads a leaf as vectors of `width` scalars.
+SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.
@@ -9269,10 +9277,6 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
-SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather) {
-    return gather ? leaf->element : leaf->packed;
-}
-
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
@@ -9322,9 +9326,13 @@ SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
 }
 
+SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
+    uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
+    return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+}
+
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
-    uint32_t walk = spyi_walk_of(s, leaf);
-    return s->key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+    return spyi_key_is_vector(s->key, leaf);
 }
 
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
@@ -9349,8 +9357,10 @@ static bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
 }
 
+// The type in which a leaf's memory is declared, per element of its walk.
 static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
-    return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
 // Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
@@ -9959,15 +9969,14 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : function->name);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
-    out->entry = "spyi_kernel";
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid spyi_kernel(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
-                  out->group_size);
+                  out->group_size, SPYI_KERNEL_ENTRY);
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
@@ -10049,7 +10058,6 @@ struct spyi_plan {
     uint32_t key_size;
     uint64_t hash;
     uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
-    bool cached;        // in the table
     int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;
@@ -10200,6 +10208,12 @@ static void spyi_lru_add(spyi_cache *cache, spyi_plan *plan) {
     cache->newest = plan;
 }
 
+static void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan) {
+    if (cache->newest == plan) return;
+    spyi_lru_remove(cache, plan);
+    spyi_lru_add(cache, plan);
+}
+
 static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
     int at = 0;
     while (at < SPYI_RECENT_PLANS - 1 && function->recent[at] != plan) at++;
@@ -10222,7 +10236,6 @@ static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
         if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
     spyi_lru_remove(cache, plan);
     plan->chain = NULL;
-    plan->cached = false;
     cache->count--;
     spyi_plan_release(device, plan);
 }
@@ -10258,17 +10271,11 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     spyi_cache *cache = device->cache;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
-        if (cache->newest != plan) { // stays as long as what it leads to
-            spyi_lru_remove(cache, plan);
-            spyi_lru_add(cache, plan);
-        }
+        spyi_lru_touch(cache, plan); // stays as long as what it leads to
         if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
-    if (plan && cache->newest != plan) {
-        spyi_lru_remove(cache, plan);
-        spyi_lru_add(cache, plan);
-    }
+    if (plan) spyi_lru_touch(cache, plan);
     return plan;
 }
 
@@ -10283,7 +10290,6 @@ SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     plan->chain = stbds_hmget(cache->table, plan->hash);
     stbds_hmput(cache->table, plan->hash, plan);
     if (first) spyi_global_unlock();
-    plan->cached = true;
     cache->count++;
     spyi_lru_add(cache, plan);
     spyi_make_recent(plan->function, plan);
@@ -10460,8 +10466,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, variant->emitted.entry,
-                                   &code, error);
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
+                                   error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
@@ -10471,7 +10477,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.label = name.data;
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = variant->emitted.entry;
+        desc.entry = SPYI_KERNEL_ENTRY;
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
@@ -10535,17 +10541,14 @@ static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const
     if (leaf->source == SPYI_SOURCE_NEW) {
         *dims = *call;
     } else {
-        dims->rank = v->rank;
-        for (uint32_t i = 0; i < v->rank; i++) dims->dims[i] = v->dims[i];
+        *dims = spyi_value_shape(v);
     }
     *strides = spyi_row_major(dims);
 }
 
 static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim,
                                   spyi_text *error) {
-    spy_shape shape;
-    shape.rank = v->rank;
-    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    spy_shape shape = spyi_value_shape(v);
     spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ",
                   leaf->path, leaf->type->display, leaf->batch_rank + dim,
                   (long long)leaf->consumed_dims[dim]);
@@ -10576,12 +10579,7 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
                 continue;
             }
             const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine, theirs;
-            mine.rank = v->rank;
-            memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
-            const spyi_value *other_value = &values->items[other->value];
-            theirs.rank = other_value->rank;
-            memcpy(theirs.dims, other_value->dims, other_value->rank * sizeof *other_value->dims);
+            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
             spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
@@ -10605,9 +10603,7 @@ static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, 
         covers = covers && mapped;
     }
     if (covers) return SPY_OK;
-    spy_shape mine;
-    mine.rank = v->rank;
-    if (v->rank) memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
+    spy_shape mine = spyi_value_shape(v);
     spyi_text_add(error, "Shape mismatch: output '%s' has shape ", leaf->path);
     spyi_shape_text(&mine, error);
     spyi_text_add(error, ", the call has shape ");
@@ -10723,12 +10719,10 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = SPYI_WIDTH;
-    for (uint32_t i = 0; i < b->leaf_count;
-         i++) { // strides of vectors count vectors; the tail is part of the range
+    // Strides of vectors count vectors; the last one is read whole.
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) ||
-            (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER))
-            continue;
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || !spyi_key_is_vector(&launch->key, i)) continue;
         for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
         at->reach =
             at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
@@ -10768,18 +10762,12 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     return true;
 }
 
-// Whether this launch loads leaf `i` as vectors.
-static bool spyi_launch_is_vector(const spyi_launch *launch, uint32_t i) {
-    uint32_t walk = launch->key.walk[i] & SPYI_WALK_MASK;
-    return launch->key.width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
-}
-
 SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
         if (!spyi_leaf_in_memory(leaf) || leaf->source == SPYI_SOURCE_TENSOR) continue;
-        if (spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i))) continue;
+        if (spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i))) continue;
         spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
         return SPY_ERROR_INTERNAL;
     }
@@ -10803,7 +10791,7 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
         if (spyi_leaf_in_memory(&b->leaves[i]))
-            placed = spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i));
+            placed = spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i));
     }
     launch->key.bindings = placed ? 1 : 0;
 }
@@ -11032,10 +11020,7 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_value *v = &s->values->items[leaf->value];
     spy_status status = SPY_OK;
-    spy_shape shape;
-    memset(&shape, 0, sizeof shape);
-    shape.rank = v->rank;
-    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    spy_shape shape = spyi_value_shape(v);
     int64_t count = spyi_shape_count(&shape);
     spy_dtype to = spyi_leaf_scalar(leaf), from = v->type->scalar;
     void *converted = NULL;

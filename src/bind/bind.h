@@ -34,6 +34,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
                                  spyi_text *error);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
+SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
 SPYI_FN void spyi_values_free(spyi_values *values);
 // "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);

@@ -220,13 +220,19 @@ SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
     return end;
 }
 
+SPYI_FN spy_shape spyi_value_shape(const spyi_value *value) {
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    shape.rank = value->rank;
+    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
+    return shape;
+}
+
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     const char *way = value->direction == SPY_DIRECTION_OUT     ? "out "
                       : value->direction == SPY_DIRECTION_INOUT ? "inout "
                                                                 : "";
-    spy_shape shape;
-    shape.rank = value->rank;
-    if (value->rank) memcpy(shape.dims, value->dims, value->rank * sizeof *value->dims);
+    spy_shape shape = spyi_value_shape(value);
     switch (value->kind) {
     case SPY_ARG_BOOL:
     case SPY_ARG_INT:

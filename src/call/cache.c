@@ -62,6 +62,12 @@ static void spyi_lru_add(spyi_cache *cache, spyi_plan *plan) {
     cache->newest = plan;
 }
 
+static void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan) {
+    if (cache->newest == plan) return;
+    spyi_lru_remove(cache, plan);
+    spyi_lru_add(cache, plan);
+}
+
 static void spyi_make_recent(spy_function *function, spyi_plan *plan) {
     int at = 0;
     while (at < SPYI_RECENT_PLANS - 1 && function->recent[at] != plan) at++;
@@ -84,7 +90,6 @@ static void spyi_cache_remove(spy_device *device, spyi_plan *plan) {
         if (plan->function->recent[i] == plan) plan->function->recent[i] = NULL;
     spyi_lru_remove(cache, plan);
     plan->chain = NULL;
-    plan->cached = false;
     cache->count--;
     spyi_plan_release(device, plan);
 }
@@ -120,17 +125,11 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     spyi_cache *cache = device->cache;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
-        if (cache->newest != plan) { // stays as long as what it leads to
-            spyi_lru_remove(cache, plan);
-            spyi_lru_add(cache, plan);
-        }
+        spyi_lru_touch(cache, plan); // stays as long as what it leads to
         if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
-    if (plan && cache->newest != plan) {
-        spyi_lru_remove(cache, plan);
-        spyi_lru_add(cache, plan);
-    }
+    if (plan) spyi_lru_touch(cache, plan);
     return plan;
 }
 
@@ -145,7 +144,6 @@ SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     plan->chain = stbds_hmget(cache->table, plan->hash);
     stbds_hmput(cache->table, plan->hash, plan);
     if (first) spyi_global_unlock();
-    plan->cached = true;
     cache->count++;
     spyi_lru_add(cache, plan);
     spyi_make_recent(plan->function, plan);

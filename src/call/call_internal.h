@@ -18,7 +18,6 @@ struct spyi_plan {
     uint32_t key_size;
     uint64_t hash;
     uint8_t *redirect;  // not a plan: so many trailing sizes of each value belong to the key
-    bool cached;        // in the table
     int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;

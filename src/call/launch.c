@@ -18,17 +18,14 @@ static void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const
     if (leaf->source == SPYI_SOURCE_NEW) {
         *dims = *call;
     } else {
-        dims->rank = v->rank;
-        for (uint32_t i = 0; i < v->rank; i++) dims->dims[i] = v->dims[i];
+        *dims = spyi_value_shape(v);
     }
     *strides = spyi_row_major(dims);
 }
 
 static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, uint32_t dim,
                                   spyi_text *error) {
-    spy_shape shape;
-    shape.rank = v->rank;
-    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    spy_shape shape = spyi_value_shape(v);
     spyi_text_add(error, "'%s': %s takes its trailing dimensions, so dimension %u must be %lld, got shape ",
                   leaf->path, leaf->type->display, leaf->batch_rank + dim,
                   (long long)leaf->consumed_dims[dim]);
@@ -59,12 +56,7 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
                 continue;
             }
             const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine, theirs;
-            mine.rank = v->rank;
-            memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
-            const spyi_value *other_value = &values->items[other->value];
-            theirs.rank = other_value->rank;
-            memcpy(theirs.dims, other_value->dims, other_value->rank * sizeof *other_value->dims);
+            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
             spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
@@ -88,9 +80,7 @@ static spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, 
         covers = covers && mapped;
     }
     if (covers) return SPY_OK;
-    spy_shape mine;
-    mine.rank = v->rank;
-    if (v->rank) memcpy(mine.dims, v->dims, v->rank * sizeof *v->dims);
+    spy_shape mine = spyi_value_shape(v);
     spyi_text_add(error, "Shape mismatch: output '%s' has shape ", leaf->path);
     spyi_shape_text(&mine, error);
     spyi_text_add(error, ", the call has shape ");
@@ -206,12 +196,10 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     if (!outputs || bytes > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = SPYI_WIDTH;
-    for (uint32_t i = 0; i < b->leaf_count;
-         i++) { // strides of vectors count vectors; the tail is part of the range
+    // Strides of vectors count vectors; the last one is read whole.
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) ||
-            (walk[i] != SPYI_WALK_LINEAR && walk[i] != SPYI_WALK_INNER))
-            continue;
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || !spyi_key_is_vector(&launch->key, i)) continue;
         for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
         at->reach =
             at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
@@ -251,18 +239,12 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     return true;
 }
 
-// Whether this launch loads leaf `i` as vectors.
-static bool spyi_launch_is_vector(const spyi_launch *launch, uint32_t i) {
-    uint32_t walk = launch->key.walk[i] & SPYI_WALK_MASK;
-    return launch->key.width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
-}
-
 SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
         if (!spyi_leaf_in_memory(leaf) || leaf->source == SPYI_SOURCE_TENSOR) continue;
-        if (spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i))) continue;
+        if (spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i))) continue;
         spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
         return SPY_ERROR_INTERNAL;
     }
@@ -286,7 +268,7 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
         if (spyi_leaf_in_memory(&b->leaves[i]))
-            placed = spyi_place_binding(limits, &launch->leaves[i], spyi_launch_is_vector(launch, i));
+            placed = spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i));
     }
     launch->key.bindings = placed ? 1 : 0;
 }

@@ -46,10 +46,7 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_value *v = &s->values->items[leaf->value];
     spy_status status = SPY_OK;
-    spy_shape shape;
-    memset(&shape, 0, sizeof shape);
-    shape.rank = v->rank;
-    memcpy(shape.dims, v->dims, v->rank * sizeof *v->dims);
+    spy_shape shape = spyi_value_shape(v);
     int64_t count = spyi_shape_count(&shape);
     spy_dtype to = spyi_leaf_scalar(leaf), from = v->type->scalar;
     void *converted = NULL;

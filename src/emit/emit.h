@@ -16,8 +16,8 @@ typedef enum spyi_walk_kind {
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
-#define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
 #define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
+#define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
@@ -29,7 +29,7 @@ typedef struct spyi_variant_key {
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
     uint8_t reserved;
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind | SPYI_WALK_GATHER; unused ones 0
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
 // One step of packing: `offset` is where in the block.
@@ -39,8 +39,8 @@ typedef enum spyi_pack_op {
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
     SPYI_PACK_SHIFT,   // and its shift, uint32
-    SPYI_PACK_ADDRESS, // of the leaf's first element, uint64
-    SPYI_PACK_BASE,    // elements from the binding's start to the leaf's first, uint32
+    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64
+    SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
     SPYI_PACK_SCALAR,  // number, converted
@@ -58,7 +58,6 @@ typedef struct spyi_pack {
 // A kernel's text and how to call it.
 typedef struct spyi_emitted {
     spyi_text text;
-    const char *entry; // the kernel\'s name in it
     spyi_pack *packs;
     uint32_t pack_count;
     uint32_t block_size;
@@ -68,14 +67,16 @@ typedef struct spyi_emitted {
     uint32_t group_size;
 } spyi_emitted;
 
+#define SPYI_KERNEL_ENTRY "spyi_kernel"
+
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
-// The type in which a leaf's memory is declared, per element of its walk. Gathered leaves: single elements.
-SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather);
+// Whether a variant loads a leaf as vectors of `width` scalars.
+SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.

@@ -12,10 +12,6 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
-SPYI_FN const spyi_type *spyi_leaf_memory_type(const spyi_leaf *leaf, bool gather) {
-    return gather ? leaf->element : leaf->packed;
-}
-
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
@@ -65,9 +61,13 @@ SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
 }
 
+SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
+    uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
+    return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+}
+
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf) {
-    uint32_t walk = spyi_walk_of(s, leaf);
-    return s->key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
+    return spyi_key_is_vector(s->key, leaf);
 }
 
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
@@ -92,8 +92,10 @@ static bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
 }
 
+// The type in which a leaf's memory is declared, per element of its walk.
 static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
-    return spyi_leaf_memory_type(&s->bound->leaves[i], spyi_gathers(s, i));
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
 // Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
