@@ -5998,10 +5998,10 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements
+    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
-    int64_t element_count;
+    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
@@ -6144,12 +6144,16 @@ SPYI_FN void spyi_prepared_free_all(spy_device *device);
 // device to report to; the call says what does not fit.
 
 static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype) {
-    spy_arg arg;
-    memset(&arg, 0, sizeof arg);
+    spy_arg arg; // dims stay unset but for host arrays: clearing them costs more than all the rest
     arg.name = name;
     arg.kind = kind;
     arg.direction = direction;
     arg.dtype = dtype;
+    arg.map_count = 0;
+    memset(arg.map, 0, sizeof arg.map);
+    arg.type = NULL;
+    arg.value.u = 0;
+    arg.count = 0;
     return arg;
 }
 
@@ -6648,10 +6652,21 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
     spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
 }
 
+// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
+static void spyi_clean_shape(spy_shape *shape) {
+    spy_shape clean;
+    memset(&clean, 0, sizeof clean);
+    clean.rank = shape->rank;
+    for (uint32_t i = 0; i < clean.rank; i++) clean.dims[i] = shape->dims[i];
+    memcpy(shape, &clean, sizeof clean);
+}
+
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
     int64_t lowest = 0, highest = 0, expected = 1;
     tensor->element_count = spyi_shape_count(&tensor->shape);
     tensor->contiguous = true;
+    spyi_clean_shape(&tensor->shape);
+    spyi_clean_shape(&tensor->strides);
     for (uint32_t i = tensor->shape.rank; i-- > 0;) {
         int64_t n = tensor->shape.dims[i], stride = tensor->strides.dims[i];
         if (n != 1 && stride != expected) tensor->contiguous = false;
@@ -9177,10 +9192,10 @@ typedef enum spyi_pack_op {
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
     SPYI_PACK_SHIFT,   // and its shift, uint32
-    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE   // host array in the device's layout
@@ -10051,6 +10066,39 @@ typedef struct spyi_variant {
     spyi_kernel *kernel;
 } spyi_variant;
 
+// >>launch: one call's shapes and memory, worked out before anything is recorded
+
+#define SPYI_GEOMETRY_BYTES (offsetof(spy_tensor, contiguous) - offsetof(spy_tensor, shape))
+
+typedef struct spyi_launch_leaf {
+    spyi_storage *storage; // NULL until temporaries are made
+    uint64_t offset;       // byte of element 0 in the storage
+    uint64_t begin, end;   // bytes of its elements
+    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
+    int64_t strides[SPY_MAX_RANK];         // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];           // per consumed dimension, in elements
+    uint32_t memory_size;                  // bytes of one memory element
+    uint64_t binding_offset;               // in the chunk, when bindings are used
+    uint64_t storage_offset;               // of the storage in the chunk when that was worked out
+    uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
+    uint64_t base;                         // memory elements from there to element 0
+    uint64_t first;                        // with pointers: from the lowest element to element 0
+} spyi_launch_leaf;
+
+typedef struct spyi_launch {
+    spy_shape shape; // of the call
+    int64_t count;   // elements
+    uint32_t rank;   // collapsed
+    int64_t dims[SPY_MAX_RANK];
+    spyi_variant_key key;
+    spyi_launch_leaf *leaves; // of the plan's bound call
+    uint32_t groups[3];
+    uint8_t *block; // parameters, as packed for the variant
+    uint32_t block_capacity;
+    spyi_variant *
+        repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
+} spyi_launch;
+
 // >>plans: what one signature of a function became
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
@@ -10061,6 +10109,7 @@ struct spyi_plan {
     int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;
+    spyi_launch launch; // the running call's, or the last one's
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -10068,29 +10117,6 @@ struct spyi_plan {
     spyi_plan *newer, *older; // by use
     spyi_plan *retired;       // next of those that wait for the GPU
 };
-
-// >>launch: one call's shapes and memory, worked out before anything is recorded
-typedef struct spyi_launch_leaf {
-    spyi_storage *storage; // NULL until temporaries are made
-    uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
-    uint32_t memory_size;          // bytes of one memory element
-    uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t base;                 // memory elements from there to element 0
-    uint64_t first;                // with pointers: from the lowest element to element 0
-} spyi_launch_leaf;
-
-typedef struct spyi_launch {
-    spy_shape shape; // of the call
-    int64_t count;   // elements
-    uint32_t rank;   // collapsed
-    int64_t dims[SPY_MAX_RANK];
-    spyi_variant_key key;
-    spyi_launch_leaf leaves[SPYI_MOST_MEMORY_LEAVES];
-} spyi_launch;
 
 // >>the cache and what calls reuse
 struct spyi_plan_slot {
@@ -10104,10 +10130,7 @@ struct spyi_cache {
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
     spyi_values values; // of the running call
-    spyi_launch launch;
-    uint8_t *block; // parameter block of the running call
-    uint32_t block_capacity;
-    bool extended; // the last look-up added sizes to the key
+    bool extended;      // the last look-up added sizes to the key
 };
 
 // cache.c
@@ -10130,15 +10153,16 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
-// launch.c: shapes, broadcasting, collapse, choice of variant. Records nothing and allocates nothing.
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error);
+// launch.c: shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 
 // overlap.c
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error);
 // Places the bindings of temporaries once they have memory.
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
 // run.c
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
@@ -10161,6 +10185,8 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
+    free(plan->launch.leaves);
+    free(plan->launch.block);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -10315,7 +10341,6 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
     }
     stbds_hmfree(cache->table);
     spyi_values_free(&cache->values);
-    free(cache->block);
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;
 }
@@ -10345,6 +10370,13 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status == SPY_OK)
+        plan->launch.leaves =
+            (spyi_launch_leaf *)calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+    if (status == SPY_OK && !plan->launch.leaves) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
     }
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
@@ -10762,7 +10794,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     return true;
 }
 
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
@@ -10796,11 +10829,12 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error) {
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
+    spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
+    launch->repeatable = NULL;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -10824,6 +10858,8 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         if (at->storage) {
             at->begin = v->tensor->begin_bytes;
             at->end = v->tensor->end_bytes;
+            at->storage_offset = at->storage->offset;
+            memcpy(at->geometry, &v->tensor->shape, sizeof at->geometry);
         } else {
             at->begin = 0;
             at->end = leaf->source == SPYI_SOURCE_READBACK
@@ -10858,8 +10894,43 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     launch->key.walk_count = (uint8_t)b->leaf_count;
     int64_t per_group =
         (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    launch->key.folded = (launch->count + per_group - 1) / per_group > (int64_t)limits->info.max_group_count;
+    int64_t groups = (launch->count + per_group - 1) / per_group, most = limits->info.max_group_count;
+    launch->key.folded = groups > most;
+    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
     return SPY_OK;
+}
+
+// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
+// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
+    spyi_launch *launch = &plan->launch;
+    const spyi_bound *b = &plan->bound;
+    if (!launch->repeatable) return false;
+    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    grid = (grid > 64 ? grid : 64) - 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        const spy_tensor *t = values->items[b->leaves[i].value].tensor;
+        spyi_launch_leaf *at = &launch->leaves[i];
+        const spyi_storage *storage = t->storage;
+        if (memcmp(at->geometry, &t->shape, sizeof at->geometry) != 0 || storage->size < at->reach ||
+            ((storage->offset ^ at->storage_offset) & grid) != 0 ||
+            (launch->key.bindings && storage->offset + at->binding_offset < at->storage_offset))
+            return false;
+        at->binding_offset += storage->offset - at->storage_offset;
+        at->storage_offset = storage->offset;
+        at->storage = t->storage;
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        for (uint32_t j = 0; j < b->leaf_count; j++)
+            if (j != i && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+                launch->leaves[j].storage == launch->leaves[i].storage)
+                return false;
+    }
+    return true;
 }
 
 // >>call/overlap.c ------------------------------------------------------------------------------------------
@@ -11151,13 +11222,17 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row,
-                                  uint8_t *block, spyi_text *error) {
+// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                  spyi_text *error) {
     const spyi_launch *launch = s->launch;
+    uint8_t *block = launch->block;
+    uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
-    memset(block, 0, variant->emitted.block_size);
+    if (!repeats) memset(block, 0, variant->emitted.block_size);
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
+        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
         const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
         const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
         uint8_t *out = block + pack->offset;
@@ -11251,32 +11326,26 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
-                                       spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                       bool timed, spyi_text *error) {
     spy_device *device = s->device;
-    spyi_cache *cache = device->cache;
+    spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    if (cache->block_capacity < e->block_size) { // host values may be copied with their padding
-        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size + 64);
+    if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
+        uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
         }
-        cache->block = block;
-        cache->block_capacity = e->block_size;
+        launch->block = block;
+        launch->block_capacity = e->block_size;
     }
-    uint64_t per_group = (uint64_t)e->group_size * variant->key.width * variant->key.unroll;
-    uint64_t groups = ((uint64_t)s->launch->count + per_group - 1) / per_group;
-    uint64_t most = device->base->limits.info.max_group_count;
-    dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
-    dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);
-    dispatch.groups[2] = 1;
-    spy_status status = spyi_pack_block(s, variant, dispatch.groups[0] * e->group_size, cache->block, error);
+    spy_status status = spyi_pack_block(s, variant, repeats, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
@@ -11284,7 +11353,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
-    dispatch.block = cache->block;
+    dispatch.block = launch->block;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.bindings = bindings;
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
@@ -11314,6 +11384,35 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
+static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
+    spyi_plan *plan = s->plan;
+    const spyi_launch *launch = s->launch;
+    *variant = NULL;
+    spy_status status = spyi_launch_shape(plan, s->values, error);
+    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status != SPY_OK || launch->count == 0) return status;
+    status = spyi_check_overlap(s->bound, s->values, launch, error);
+    if (status != SPY_OK) return status;
+    *variant = spyi_variant_find(plan, &launch->key);
+    if (*variant) return SPY_OK;
+    status = spyi_variant_create(plan, &launch->key, variant, error);
+    if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
+    if (status == SPY_OK) s->device->stats.kernels_built++;
+    return status;
+}
+
+// Host arrays, and results to host memory, bring work of their own to each call.
+static bool spyi_is_repeatable(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_source source = b->leaves[i].source;
+        if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
+            source != SPYI_SOURCE_NEW)
+            return false;
+    }
+    return true;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -11322,29 +11421,20 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.plan = plan;
     s.bound = &plan->bound;
     s.values = values;
-    s.launch = &device->cache->launch;
+    s.launch = &plan->launch;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
-    spy_status status = spyi_launch_shape(plan, values, s.launch, error);
-    if (status == SPY_OK && device->base->deferred) status = spyi_check_deferred(&s, error);
+    spy_status status = SPY_OK;
+    spyi_variant *variant = s.launch->repeatable;
+    bool repeats = spyi_launch_repeats(plan, values);
+    s.launch->repeatable = NULL; // until this one has run
+    if (!repeats) status = spyi_choose(&s, &variant, error);
     if (status != SPY_OK) return status;
-    spyi_variant *variant = NULL;
-    if (s.launch->count > 0) {
-        status = spyi_check_overlap(s.bound, values, s.launch, error);
-        if (status != SPY_OK) return status;
-        variant = spyi_variant_find(plan, &s.launch->key);
-        if (!variant) {
-            status = spyi_variant_create(plan, &s.launch->key, &variant, error);
-            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-            if (status != SPY_OK) return status;
-            device->stats.kernels_built++;
-        }
-    }
     status = spyi_make_memory(&s, error);
     if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
-        status = spyi_launch_place(plan, s.launch, error);
+        status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = spyi_dispatch_launch(&s, variant, timed, error);
+        status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
         device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
@@ -11355,6 +11445,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
                 *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
     spyi_free_made(&s, status == SPY_OK);
+    if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
 }
 
@@ -11406,8 +11497,8 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
 
 // >>explaining
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch,
-                         spyi_text *out) {
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+    const spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -11437,13 +11528,12 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
-    spyi_launch *launch = &device->cache->launch;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_status status = spyi_describe(function, args, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) status = spyi_launch_shape(plan, values, launch, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, launch, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, &out);
     size_t size = out.size;
     if (text && capacity) {
         size_t n = size < capacity - 1 ? size : capacity - 1;
@@ -11539,10 +11629,10 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>the work
 
 // Makes the variant that a call with these values needs, unless the plan has it.
-static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                       spyi_text *error) {
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    const spyi_launch *launch = &plan->launch;
     spyi_variant *variant = NULL;
-    spy_status status = spyi_launch_shape(plan, values, launch, error);
+    spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
     status = spyi_variant_create(plan, &launch->key, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
@@ -11550,11 +11640,8 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
 
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
-    spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
-    p->status =
-        launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
-    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
-    free(launch);
+    p->status = spyi_plan_create(p->function, &p->values, &p->made, &p->error);
+    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, &p->error);
     spyi_atomic_store(&p->finished, 1);
 }
 
@@ -11641,7 +11728,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
             if (status == SPY_OK) {
                 uint32_t before = p->plan->variant_count;
                 p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+                status = spyi_prepare_variant(p->plan, values, &error);
                 device->stats.kernels_built += p->plan->variant_count - before;
             }
         }
