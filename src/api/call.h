@@ -29,7 +29,8 @@ typedef enum spy_arg_kind {
     SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW      // a new tensor is made for an output
+    SPY_ARG_NEW,     // a new tensor is made for an output
+    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -48,6 +49,7 @@ struct spy_arg {
     uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
+    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -59,7 +61,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
 #ifdef __cplusplus

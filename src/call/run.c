@@ -184,6 +184,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
     uint8_t *block = launch->block;
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
+    spyi_text problem = { NULL, 0, 0 };
     if (!repeats) memset(block, 0, variant->emitted.block_size);
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
@@ -200,6 +201,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_SHAPE:
+            u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
+            memcpy(out, &u, 4);
+            break;
         case SPYI_PACK_SIZE:
             u = (uint32_t)launch->dims[pack->dim];
             memcpy(out, &u, 4);
@@ -235,6 +240,14 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
                 return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
             break;
+        case SPYI_PACK_KIND:
+            spyi_text_clear(&problem);
+            if (!leaf->kind->pack(leaf, &s->values->items[leaf->value], out, &problem)) {
+                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+                spyi_text_free(&problem);
+                return SPY_ERROR_OUT_OF_RANGE;
+            }
+            break;
         }
     }
     return SPY_OK;
@@ -248,19 +261,32 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     bool barrier = false;
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
+            continue;
+        barrier =
+            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
     }
+    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
+        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
+        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
+        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
+}
+
+// What the kernel may have written where nobody knows must be waited for by all that follows.
+static void spyi_owe_barrier(spyi_run_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
+        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
 }
 
 // While an engine's command buffer is recorded into, no result can come back within the call.
@@ -317,6 +343,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     dispatch.barrier = spyi_take_hazards(s);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
+    spyi_owe_barrier(s);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -357,10 +384,12 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     return status;
 }
 
-// Host arrays, and results to host memory, bring work of their own to each call.
+// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
+        if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
+            continue;
         if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
             source != SPYI_SOURCE_NEW)
             return false;
