@@ -23,9 +23,7 @@
 #define MEMORY_SANITIZED 1
 #endif
 
-#if defined(MEMORY_SANITIZED)
-#include <sanitizer/allocator_interface.h>
-#elif defined(__GLIBC__)
+#if !defined(MEMORY_SANITIZED) && defined(__GLIBC__)
 #include <malloc.h>
 #include <stdatomic.h>
 #endif
@@ -34,6 +32,8 @@
 // for the libraries. (mallinfo2() counts what each thread's cache keeps as allocated, up to 230 KiB a thread.) 0 where that
 // is not known.
 #if defined(MEMORY_SANITIZED)
+
+extern size_t __sanitizer_get_current_allocated_bytes(void); // gcc may come without its header
 
 static inline size_t memory_live(void) { return __sanitizer_get_current_allocated_bytes(); }
 
