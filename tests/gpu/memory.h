@@ -30,14 +30,8 @@
 
 // Bytes that are allocated on the heap now, by whomever in the process: the program's malloc() stands before glibc's, also
 // for the libraries. (mallinfo2() counts what each thread's cache keeps as allocated, up to 230 KiB a thread.) 0 where that
-// is not known.
-#if defined(MEMORY_SANITIZED)
-
-extern size_t __sanitizer_get_current_allocated_bytes(void); // gcc may come without its header
-
-static inline size_t memory_live(void) { return __sanitizer_get_current_allocated_bytes(); }
-
-#elif defined(__GLIBC__)
+// is not known; under a sanitizer, which has a malloc() of its own, LeakSanitizer says what is lost.
+#if !defined(MEMORY_SANITIZED) && defined(__GLIBC__)
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
