@@ -3,8 +3,8 @@
 //
 // Why not resident memory at two moments: 5,000 signatures on lavapipe (Mesa 22.3.6, libslang 2026.14.1) went from 333 to
 // 342 MiB so, while nothing grew. malloc'ed bytes swing between 259 and 266 MiB as compiler sessions come and go, each
-// swing leaves other holes, and glibc keeps the free pages: after malloc_trim() the lowest values are 330 MiB at the
-// beginning and 330 at the end. malloc'ed bytes say more: their lowest rose by 0.2 MiB, all of it while the compiler's own
+// swing leaves other holes, and glibc keeps the free pages: after malloc_trim() the lowest value is 330 MiB at the
+// beginning and at the end. malloc'ed bytes say more: their lowest rose by 0.2 MiB, all of it while the compiler's own
 // tables filled (the first 1,500 signatures), then by 10 bytes a signature, the same without a driver (null backend);
 // the library's own allocations, counted apart, stayed at the same 8,798 blocks.
 #ifndef MEMORY_H
