@@ -315,6 +315,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    const spy_call_options *options = a->values->options;
+    b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -322,6 +324,10 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         for (uint32_t d = 0; d < v->map_count; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
+    if (options && options->call_group_shape.rank > b->rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "its options: call_group_shape has %u dimensions, the call has %u",
+                       options->call_group_shape.rank, b->rank);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -741,6 +747,7 @@ SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     free(bound->leaves);
     free(bound->nodes);
     free(bound->sizes);
+    spyi_options_free(&bound->options);
     spyi_signature_free(&bound->signature);
     memset(bound, 0, sizeof *bound);
 }

@@ -24,17 +24,35 @@ typedef struct spyi_value {
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
 } spyi_value;
 
+// >>options: what a call's options say to its kernel, checked and copied
+typedef struct spyi_options {
+    char *prelude; // with the constants' declarations before it
+    char **conformances;
+    uint32_t conformance_count;
+    uint32_t threads[3]; // of a group; 0: chosen
+    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // of thread_count
+} spyi_options;
+
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
     spyi_value *items;
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
+    const spy_call_options *options; // NULL: none
+    spy_shape thread_count;          // theirs
 } spyi_values;
 
-// Fills `values` from `args`; on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error);
+// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error);
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
+// options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
+                                         spyi_text *error);
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options); // false: out of memory
+SPYI_FN void spyi_options_free(spyi_options *options);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -142,8 +160,9 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
-    bool uses_library;    // some kind's expressions need `import slangpy`, and the call's shape
-    uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
+    spyi_options options;
+    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.

@@ -18,12 +18,15 @@ static bool spyi_key_room(spyi_values *values, size_t extra) {
     return true;
 }
 
-static bool spyi_key_name(spyi_values *values, const char *name) {
-    size_t size = name ? strlen(name) + 1 : 1;
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size) {
     if (!spyi_key_room(values, size)) return false;
-    memcpy(values->key + values->key_size, name ? name : "", size);
+    memcpy(values->key + values->key_size, bytes, size);
     values->key_size += (uint32_t)size;
     return true;
+}
+
+static bool spyi_key_name(spyi_values *values, const char *name) {
+    return spyi_key_bytes(values, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
 // How messages name an argument: its name, or its position from 1.
@@ -194,9 +197,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->options = options;
+    values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
         spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
@@ -206,6 +211,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }

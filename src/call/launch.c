@@ -39,6 +39,11 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
+        uint32_t k = b->rank - values->thread_count.rank + d;
+        call->dims[k] = values->thread_count.dims[d];
+        owner[k] = UINT32_MAX;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
@@ -57,9 +62,12 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
                 owner[k] = i;
                 continue;
             }
-            const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
-            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            bool counted = owner[k] == UINT32_MAX;
+            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
+            spy_shape mine = spyi_value_shape(v),
+                      theirs =
+                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
             spyi_shape_text(&mine, error);

@@ -119,10 +119,17 @@ typedef struct spyi_code {
     uint8_t hash[20]; // Slang's entry-point hash
 } spyi_code;
 
+// A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
+typedef struct spyi_conformances {
+    char *const *items;
+    uint32_t count;
+} spyi_conformances;
+
 // Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
 // of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
-                                     const char *entry, spyi_code *code, spyi_text *error);
+                                     const char *entry, spyi_conformances conformances, spyi_code *code,
+                                     spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 #endif // SPYI_COMPILER_H

@@ -201,8 +201,11 @@ struct spyi_sl_session_table {
     spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target,
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
-        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest,
-        createTypeConformanceComponentType;
+        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
+                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);

@@ -227,6 +227,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
