@@ -535,7 +535,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = open->params[p].type;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible =
-                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
+                spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                        "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
                         open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
