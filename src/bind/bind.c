@@ -439,6 +439,11 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// Slang takes a number for a vector of any length as one of length 1.
+static bool spyi_is_single(const spyi_leaf *leaf) {
+    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
+}
+
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
@@ -454,12 +459,14 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t p = 0; good && p < given; p++)
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
             if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
                 open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
                 !a->values->items[of_param[p]].cast)
-                good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
+                good = good && a->bound.leaves[i].consumed == consumed[p] && !spyi_is_single(&a->bound.leaves[i]);
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -675,9 +682,11 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
-        status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
-                      spyi_text_str(&tied));
+        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error,
+                      winner.misfit ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
+                                    : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                      ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));

@@ -1,6 +1,7 @@
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
-// Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 3 int to float, 6 same width other
+// sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 #include "bind/bind.h"
@@ -60,6 +61,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
                      : spyi_memory_cost(element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
+        fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
