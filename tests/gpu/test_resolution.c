@@ -1,5 +1,6 @@
 // What the arguments of a call become: each row of the tables in tests/gpu/resolution/ is resolved with the real compiler and
-// compared with what the rules say (design.md, "Mapping and broadcast" and "Values and types"). Nothing is run.
+// compared with what the rules say (design.md, "Mapping and broadcast" and "Values and types"). Calls that resolve are also
+// compiled, but not run.
 //
 // resolution/README.md has the tables' little language. A new kind of argument is one function and one row of `words` below.
 #include "gpu_test.h"
@@ -477,6 +478,16 @@ static bool error_fits(const char *expected, spy_error e) {
     return good;
 }
 
+// Whether a call that resolves compiles as well. Every tenth does, or all with SPY_TEST_SIZE=soak.
+static bool compiles(spy_function *function, spy_args args, char *came, size_t capacity) {
+    static size_t calls;
+    if (calls++ % (1000 / test_count(1000)) != 0) return true;
+    spy_prepared *prepared = spy_prepare(function, args, NULL);
+    if (!prepared) snprintf(came, capacity, "resolved, but does not compile: %s", spy_take_error(gpu_device).message);
+    spy_release_prepared(prepared);
+    return prepared != NULL;
+}
+
 // Whether the row gives what it expects; `came` is what it gave.
 static bool check_row(spy_module *module, const row *r, char *came, size_t capacity) {
     static parser p;
@@ -499,11 +510,13 @@ static bool check_row(spy_module *module, const row *r, char *came, size_t capac
         snprintf(came, capacity, "(the row cannot be read: %s)", p.error);
     } else {
         spy_function *f = spy_find_function(module, name);
+        uint64_t kernels = spy_get_device_stats(gpu_device).kernels_built;
         spy_resolution *resolution = f ? spy_resolve(f, args) : NULL;
+        assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, kernels);
         if (resolution) {
             render(resolution, strstr(r->expected, "->") != NULL, got, sizeof got);
             squeeze(got, came);
-            good = strcmp(came, r->expected) == 0;
+            good = strcmp(came, r->expected) == 0 && compiles(f, args, came, capacity);
             spy_release_resolution(resolution);
         } else {
             spy_error e = spy_take_error(gpu_device);
@@ -517,17 +530,46 @@ static bool check_row(spy_module *module, const row *r, char *came, size_t capac
 
 // >>the tests
 
+// Writes the declarations of a row with bodies, so that calls of them can be compiled.
+static size_t add_bodies(const char *signature, char *to, size_t capacity) {
+    size_t n = 0;
+    while (*signature) {
+        int size = (int)strcspn(signature, ";");
+        const char *open = strchr(signature, '('), *name = open;
+        if (!open || open - signature >= size) name = open = signature + size;
+        if (name > signature && name[-1] == '>') // a generic's parameters
+            for (int depth = 0; name > signature; name--) {
+                if (name[-1] == '>') depth++;
+                if (name[-1] == '<' && --depth == 0) {
+                    name--;
+                    break;
+                }
+            }
+        while (name > signature && (isalnum((unsigned char)name[-1]) || name[-1] == '_')) name--;
+        while (signature[0] == ' ') signature++, size--;
+        int result = (int)(name - signature);
+        bool nothing = result >= 4 && strncmp(signature, "void", 4) == 0;
+        n += (size_t)snprintf(to + n, capacity - n, nothing ? "%.*s {} " : "%.*s { %.*sr_; return r_; } ", size, signature, result, signature);
+        signature += size;
+        if (*signature == ';') signature++;
+    }
+    return n;
+}
+
 // A table's module: its declarations, and a namespace for the signatures of each row, so that all can be called `f`.
 static spy_module *load_table(const table *t) {
     size_t capacity = strlen(t->declarations) + 1, n = 0;
-    for (size_t i = 0; i < t->row_count; i++) capacity += strlen(t->rows[i]->signature) + 128;
+    for (size_t i = 0; i < t->row_count; i++) capacity += 3 * strlen(t->rows[i]->signature) + 256;
     char *source = (char *)malloc(capacity), name[64];
     assert_non_null(source);
     n = (size_t)snprintf(source, capacity, "%s", t->declarations);
     for (size_t i = 0; i < t->row_count; i++) {
         const row *r = t->rows[i];
-        if (r->declares && r->space >= 0)
-            n += (size_t)snprintf(source + n, capacity - n, "#line %d \"%s\"\nnamespace r%d { %s; }\n", r->line, r->file, r->space, r->signature);
+        if (!r->declares || r->space < 0) continue;
+        n += (size_t)snprintf(source + n, capacity - n, "#line %d \"%s\"\nnamespace r%d { ", r->line, r->file, r->space);
+        n += add_bodies(r->signature, source + n, capacity - n);
+        n += (size_t)snprintf(source + n, capacity - n, "}\n");
+        assert_true(n < capacity);
     }
     spy_module_desc d;
     memset(&d, 0, sizeof d);
@@ -547,7 +589,6 @@ static void test_table(void **state) {
         skip();
     }
     spy_module *module = load_table(t);
-    uint64_t kernels = spy_get_device_stats(gpu_device).kernels_built;
     size_t wrong = 0, known = 0;
     char came[8192];
     for (size_t i = 0; i < t->row_count; i++) {
@@ -562,7 +603,6 @@ static void test_table(void **state) {
     }
     print_message("%s: %zu lines, %zu rows, %zu wrong, %zu known\n", t->name, t->line_count, t->row_count, wrong, known);
     assert_int_equal(wrong, 0);
-    assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, kernels); // nothing was compiled
     spy_release_module(module);
 }
 
