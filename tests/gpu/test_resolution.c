@@ -19,18 +19,18 @@ spy_device *gpu_device;
 typedef struct row {
     const char *file;
     int line;
-    int space;                 // the namespace that its signatures stand in; -1: declarations of the table
-    bool known;                // the code is known not to follow the rule: skipped, and fails once it does
-    bool declares;             // the first row of its namespace: its signature stands there
+    int space;     // the namespace that its signatures stand in; -1: declarations of the table
+    bool known;    // the code is known not to follow the rule: skipped, and fails once it does
+    bool declares; // the first row of its namespace: its signature stands there
     char signature[LONGEST];
-    char call[LONGEST];        // f(float (8, 3))
-    char expected[LONGEST];    // "v: float3 [0 .] -> float (8)" or "! SHAPE_MISMATCH text"
+    char call[LONGEST];     // f(float (8, 3))
+    char expected[LONGEST]; // "v: float3 [0 .] -> float (8)" or "! SHAPE_MISMATCH text"
 } row;
 
 typedef struct table {
     char name[64];
-    bool strict;               // its module has strict_broadcasting
-    char *declarations;        // Slang text of the lines that begin with '>'
+    bool strict;        // its module has strict_broadcasting
+    char *declarations; // Slang text of the lines that begin with '>'
     row *rows[MOST_ROWS];
     size_t row_count, line_count;
 } table;
@@ -57,7 +57,9 @@ static void squeeze(const char *from, char *to) {
     *to = 0;
 }
 
-static bool in_word(char c) { return c && !strchr(" \t(){}=;,@|", c); }
+static bool in_word(char c) {
+    return c && !strchr(" \t(){}=;,@|", c);
+}
 
 // The first word with alternatives, "bool/int/float"; NULL: there is none.
 static const char *find_alternatives(const char *text, size_t *size) {
@@ -106,7 +108,8 @@ static void expand_row(table *t, row *r) {
         if (in_signature) replace(one.signature, one.signature + (list - r->signature), size, chosen);
         else replace(one.call, one.call + (list - r->call), size, chosen);
         for (int i = 0; i < 3; i++)
-            for (char *percent = strchr(texts[i], '%'); percent; percent = strchr(percent + strlen(chosen), '%'))
+            for (char *percent = strchr(texts[i], '%'); percent;
+                 percent = strchr(percent + strlen(chosen), '%'))
                 replace(texts[i], percent, 1, chosen);
         add_row(t, &one);
         if (in_signature) one.space++;
@@ -176,7 +179,9 @@ static void read_table(const char *folder, const char *name) {
     fclose(f);
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const table *)a)->name, ((const table *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const table *)a)->name, ((const table *)b)->name);
+}
 
 static void read_tables(void) {
     char folder[1024];
@@ -185,7 +190,8 @@ static void read_tables(void) {
     if (!d) fail_msg("cannot open %s", folder);
     for (struct dirent *e = readdir(d); e; e = readdir(d)) {
         size_t n = strlen(e->d_name);
-        if (n > 4 && strcmp(e->d_name + n - 4, ".txt") == 0 && table_count < MOST_TABLES) read_table(folder, e->d_name);
+        if (n > 4 && strcmp(e->d_name + n - 4, ".txt") == 0 && table_count < MOST_TABLES)
+            read_table(folder, e->d_name);
     }
     closedir(d);
     qsort(tables, table_count, sizeof *tables, by_name);
@@ -309,7 +315,8 @@ static spy_arg parse_true(parser *p) {
 static spy_arg parse_tensor(parser *p, const char *type) {
     spy_shape s = shape(p);
     spy_tensor *t = NULL;
-    if (!p->error && p->made_count < MOST_MADE) t = gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, type, p->module, s, NULL);
+    if (!p->error && p->made_count < MOST_MADE)
+        t = gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, type, p->module, s, NULL);
     if (!p->error && !t) parse_fails(p, spy_take_error(gpu_device).message);
     if (t) p->made[p->made_count++] = t;
     return spy_arg_tensor(NULL, t);
@@ -348,10 +355,16 @@ static spy_arg parse_returned(parser *p, bool in) {
     }
 }
 
-static spy_arg parse_out(parser *p) { return parse_returned(p, false); }
-static spy_arg parse_inout(parser *p) { return parse_returned(p, true); }
+static spy_arg parse_out(parser *p) {
+    return parse_returned(p, false);
+}
+static spy_arg parse_inout(parser *p) {
+    return parse_returned(p, true);
+}
 
-static spy_arg parse_new(parser *p) { return spy_out_tensor(NULL, &p->new_tensor); }
+static spy_arg parse_new(parser *p) {
+    return spy_out_tensor(NULL, &p->new_tensor);
+}
 
 static spy_arg parse_bytes(parser *p) {
     skip_space(p);
@@ -437,7 +450,9 @@ static void render(const spy_resolution *r, bool all, char *text, size_t capacit
     for (uint32_t i = 0; i < r->binding_count; i++) {
         const spy_binding *b = &r->bindings[i];
         bool result = strcmp(b->path, "_result") == 0 || strncmp(b->path, "_result.", 8) == 0;
-        const char *way = b->direction == SPY_DIRECTION_INOUT ? "inout " : b->direction == SPY_DIRECTION_OUT && !result ? "out " : "";
+        const char *way = b->direction == SPY_DIRECTION_INOUT            ? "inout "
+                          : b->direction == SPY_DIRECTION_OUT && !result ? "out "
+                                                                         : "";
         ADD("%s%s: %s%s", i ? "; " : "", b->path, way, b->type);
         for (uint32_t d = 0; d < b->map.count; d++) ADD("%s%d", d ? " " : " [", (int)b->map.dims[d]);
         for (uint32_t d = 0; d < b->consumed_rank; d++) ADD("%s", d || b->map.count ? " ." : " [.");
@@ -445,19 +460,28 @@ static void render(const spy_resolution *r, bool all, char *text, size_t capacit
     }
     if (all) {
         ADD("%s-> %s (", r->binding_count ? " " : "", r->result_type);
-        for (uint32_t d = 0; d < r->shape.rank; d++) ADD("%s%lld", d ? ", " : "", (long long)r->shape.dims[d]);
+        for (uint32_t d = 0; d < r->shape.rank; d++)
+            ADD("%s%lld", d ? ", " : "", (long long)r->shape.dims[d]);
         ADD(")");
     }
 #undef ADD
     assert_true(n < capacity);
 }
 
+// SHAPE_MISMATCH for SPY_ERROR_SHAPE_MISMATCH.
 static const char *status_name(spy_status status) {
-#define NAME(name, value, text) \
-    if (status == name) return #name + sizeof "SPY_ERROR" ;
-    SPY_STATUS_LIST(NAME)
+    static const struct {
+        spy_status status;
+        const char *name;
+    } names[] = {
+#define NAME(name, value, text) { name, #name },
+        SPY_STATUS_LIST(NAME)
 #undef NAME
-    return "?";
+    };
+    size_t i = 0, n = sizeof names / sizeof *names, prefix = strlen("SPY_ERROR_");
+    while (i < n && names[i].status != status) i++;
+    if (i == n) return "?";
+    return strncmp(names[i].name, "SPY_ERROR_", prefix) == 0 ? names[i].name + prefix : names[i].name;
 }
 
 // "! STATUS piece ... piece" against an error.
@@ -483,7 +507,8 @@ static bool compiles(spy_function *function, spy_args args, char *came, size_t c
     static size_t calls;
     if (calls++ % (1000 / test_count(1000)) != 0) return true;
     spy_prepared *prepared = spy_prepare(function, args, NULL);
-    if (!prepared) snprintf(came, capacity, "resolved, but does not compile: %s", spy_take_error(gpu_device).message);
+    if (!prepared)
+        snprintf(came, capacity, "resolved, but does not compile: %s", spy_take_error(gpu_device).message);
     spy_release_prepared(prepared);
     return prepared != NULL;
 }
@@ -549,7 +574,8 @@ static size_t add_bodies(const char *signature, char *to, size_t capacity) {
         while (signature[0] == ' ') signature++, size--;
         int result = (int)(name - signature);
         bool nothing = result >= 4 && strncmp(signature, "void", 4) == 0;
-        n += (size_t)snprintf(to + n, capacity - n, nothing ? "%.*s {} " : "%.*s { %.*sr_; return r_; } ", size, signature, result, signature);
+        n += (size_t)snprintf(to + n, capacity - n, nothing ? "%.*s {} " : "%.*s { %.*sr_; return r_; } ",
+                              size, signature, result, signature);
         signature += size;
         if (*signature == ';') signature++;
     }
@@ -566,7 +592,8 @@ static spy_module *load_table(const table *t) {
     for (size_t i = 0; i < t->row_count; i++) {
         const row *r = t->rows[i];
         if (!r->declares || r->space < 0) continue;
-        n += (size_t)snprintf(source + n, capacity - n, "#line %d \"%s\"\nnamespace r%d { ", r->line, r->file, r->space);
+        n += (size_t)snprintf(source + n, capacity - n, "#line %d \"%s\"\nnamespace r%d { ", r->line, r->file,
+                              r->space);
         n += add_bodies(r->signature, source + n, capacity - n);
         n += (size_t)snprintf(source + n, capacity - n, "}\n");
         assert_true(n < capacity);
@@ -595,13 +622,20 @@ static void test_table(void **state) {
         const row *r = t->rows[i];
         bool good = check_row(module, r, came, sizeof came);
         known += r->known;
-        if (r->known && !good) print_message("skipped, known: %s:%d: %s\n    rule: %s\n    came: %s\n", r->file, r->line, r->call, r->expected, came);
+        if (r->known && !good)
+            print_message("skipped, known: %s:%d: %s\n    rule: %s\n    came: %s\n", r->file, r->line,
+                          r->call, r->expected, came);
         if (good != r->known) continue;
         wrong++;
-        if (good) print_error("%s:%d: %s\n    follows the rule now: take the word 'known' away\n", r->file, r->line, r->call);
-        else print_error("%s:%d: %s\n    expected %s\n    came     %s\n", r->file, r->line, r->call, r->expected, came);
+        if (good)
+            print_error("%s:%d: %s\n    follows the rule now: take the word 'known' away\n", r->file, r->line,
+                        r->call);
+        else
+            print_error("%s:%d: %s\n    expected %s\n    came     %s\n", r->file, r->line, r->call,
+                        r->expected, came);
     }
-    print_message("%s: %zu lines, %zu rows, %zu wrong, %zu known\n", t->name, t->line_count, t->row_count, wrong, known);
+    print_message("%s: %zu lines, %zu rows, %zu wrong, %zu known\n", t->name, t->line_count, t->row_count,
+                  wrong, known);
     assert_int_equal(wrong, 0);
     spy_release_module(module);
 }

@@ -10,14 +10,15 @@
 static spy_device *device;
 static spy_module *module;
 
-static const char source[] = "struct Light { float3 color; float power; }\n"
-                             "struct Scene { Light sun; int count; }\n"
-                             "float3 shade(Scene s, float3 v, inout float x, out int hits, float k = 2) { hits = 1; return v; }\n"
-                             "vector<T, N> twice<T, let N : int>(vector<T, N> v) { return v; }\n"
-                             "float add(float a, float b) { return a + b; }\n"
-                             "void nothing() {}\n"
-                             "float small(uint8_t x) { return x; }\n"
-                             "float unwritten(float x);\n";
+static const char source[] =
+    "struct Light { float3 color; float power; }\n"
+    "struct Scene { Light sun; int count; }\n"
+    "float3 shade(Scene s, float3 v, inout float x, out int hits, float k = 2) { hits = 1; return v; }\n"
+    "vector<T, N> twice<T, let N : int>(vector<T, N> v) { return v; }\n"
+    "float add(float a, float b) { return a + b; }\n"
+    "void nothing() {}\n"
+    "float small(uint8_t x) { return x; }\n"
+    "float unwritten(float x);\n";
 
 static int setup(void **state) {
     spy_device_desc d;
@@ -64,20 +65,20 @@ static spy_resolution *resolved(spy_function *f, spy_args args) {
 }
 
 // The call fails as spy_call() does, with these words in the device's error.
-#define FAILS(code_, function, args, ...)                                                                     \
-    do {                                                                                                      \
-        const char *const words_[] = { "spy_resolve", __VA_ARGS__ };                                          \
-        assert_null(spy_resolve(function, args));                                                             \
-        spy_error e_ = spy_take_error(device);                                                                \
-        assert_int_equal(e_.code, code_);                                                                     \
-        for (size_t w_ = 0; w_ < sizeof words_ / sizeof *words_; w_++)                                        \
-            if (!strstr(e_.message, words_[w_])) fail_msg("'%s' is not in: %s", words_[w_], e_.message);      \
+#define FAILS(code_, function, args, ...)                                                                    \
+    do {                                                                                                     \
+        const char *const words_[] = { "spy_resolve", __VA_ARGS__ };                                         \
+        assert_null(spy_resolve(function, args));                                                            \
+        spy_error e_ = spy_take_error(device);                                                               \
+        assert_int_equal(e_.code, code_);                                                                    \
+        for (size_t w_ = 0; w_ < sizeof words_ / sizeof *words_; w_++)                                       \
+            if (!strstr(e_.message, words_[w_])) fail_msg("'%s' is not in: %s", words_[w_], e_.message);     \
     } while (0)
 
 // >>what it holds
 
-static void check(const spy_binding *b, const char *path, const char *type, spy_direction direction, spy_arg_kind kind, const char *argument, uint32_t depth,
-                  uint32_t consumed) {
+static void check(const spy_binding *b, const char *path, const char *type, spy_direction direction,
+                  spy_arg_kind kind, const char *argument, uint32_t depth, uint32_t consumed) {
     assert_string_equal(b->path, path);
     assert_string_equal(b->type, type);
     assert_int_equal(b->direction, direction);
@@ -89,13 +90,19 @@ static void check(const spy_binding *b, const char *path, const char *type, spy_
 
 static void test_contents(void **state) {
     (void)state;
-    spy_tensor *color = tensor(SPY_SHAPE(8, 3)), *v = tensor(SPY_SHAPE(5, 1, 3)), *x = tensor(SPY_SHAPE(5, 8)), *made = NULL;
+    spy_tensor *color = tensor(SPY_SHAPE(8, 3)), *v = tensor(SPY_SHAPE(5, 1, 3)),
+               *x = tensor(SPY_SHAPE(5, 8)), *made = NULL;
     int counts[40];
-    spy_resolution *r = resolved(fn("shade"), SPY_ARGS(spy_out_tensor("_result", &made), spy_arg_tensor("v", v),
-                                                       spy_arg_struct("s", SPY_ARGS(spy_arg_i32("count", 3), spy_arg_struct("sun", SPY_ARGS(spy_arg_tensor("color", color), spy_arg_f32("power", 1))))),
-                                                       spy_arg_tensor("x", x), spy_out_array("hits", SPY_INT32, SPY_SHAPE(5, 8), counts)));
+    spy_resolution *r = resolved(
+        fn("shade"),
+        SPY_ARGS(spy_out_tensor("_result", &made), spy_arg_tensor("v", v),
+                 spy_arg_struct("s", SPY_ARGS(spy_arg_i32("count", 3),
+                                              spy_arg_struct("sun", SPY_ARGS(spy_arg_tensor("color", color),
+                                                                             spy_arg_f32("power", 1))))),
+                 spy_arg_tensor("x", x), spy_out_array("hits", SPY_INT32, SPY_SHAPE(5, 8), counts)));
     const spy_binding *b = r->bindings;
-    assert_string_equal(r->signature, "float3 shade(Scene s, float3 v, inout float x, out int hits, float k = ...)");
+    assert_string_equal(r->signature,
+                        "float3 shade(Scene s, float3 v, inout float x, out int hits, float k = ...)");
     assert_string_equal(r->result_type, "float3");
     assert_int_equal(r->shape.rank, 2);
     assert_int_equal(r->shape.dims[0], 5);
@@ -128,7 +135,8 @@ static void test_generic(void **state) {
     (void)state;
     spy_tensor *two = tensor(SPY_SHAPE(8, 2)), *three = tensor(SPY_SHAPE(8, 3));
     for (int again = 0; again < 2; again++) {
-        spy_resolution *r = resolved(fn("twice"), SPY_ARGS(spy_arg_tensor("v", two))), *s = resolved(fn("twice"), SPY_ARGS(spy_arg_tensor("v", three)));
+        spy_resolution *r = resolved(fn("twice"), SPY_ARGS(spy_arg_tensor("v", two))),
+                       *s = resolved(fn("twice"), SPY_ARGS(spy_arg_tensor("v", three)));
         assert_string_equal(r->signature, "float2 twice(float2 v)");
         assert_string_equal(r->bindings[0].type, "float2");
         assert_string_equal(r->result_type, "float2");
@@ -200,19 +208,35 @@ static void test_outlives_all(void **state) {
 
 static void test_bad_input(void **state) {
     (void)state;
-    spy_tensor *five = tensor(SPY_SHAPE(5)), *six = tensor(SPY_SHAPE(6)), *pairs = tensor(SPY_SHAPE(6, 2)), *made = NULL;
+    spy_tensor *five = tensor(SPY_SHAPE(5)), *six = tensor(SPY_SHAPE(6)), *pairs = tensor(SPY_SHAPE(6, 2)),
+               *made = NULL;
     float out = 7;
     spy_args missing = { NULL, 2 };
     FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"), missing, "add", "expected 2 arguments, got NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"), SPY_NO_ARGS, "add", "'a' is missing");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"), SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_f32("b", 1)), "argument 'a'", "expected a tensor, got NULL");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(3), NULL)), "argument 'b'", "expected a host array, got NULL");
-    FAILS(SPY_ERROR_NOT_FOUND, fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("c", 1)), "no parameter 'c'");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, fn("shade"), SPY_ARGS(spy_arg_f32("s", 1), spy_arg_f32("v", 1), spy_arg_tensor("x", five), spy_arg_tensor("hits", six)), "'s': expected Scene, got float number");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"), SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_f32("b", 1)),
+          "argument 'a'", "expected a tensor, got NULL");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"),
+          SPY_ARGS(spy_arg_f32("a", 1), spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(3), NULL)), "argument 'b'",
+          "expected a host array, got NULL");
+    FAILS(SPY_ERROR_NOT_FOUND, fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("c", 1)),
+          "no parameter 'c'");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, fn("shade"),
+          SPY_ARGS(spy_arg_f32("s", 1), spy_arg_f32("v", 1), spy_arg_tensor("x", five),
+                   spy_arg_tensor("hits", six)),
+          "'s': expected Scene, got float number");
     // Shapes fail as they do in a call, with the table of the binding.
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, fn("add"), SPY_ARGS(spy_arg_tensor("a", five), spy_arg_tensor("b", six)), "'a' has shape (5,)", "'b' has shape (6,)", "float tensor (5,)");
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, fn("add"), SPY_ARGS(spy_arg_tensor("a", five), spy_arg_f32("b", 1), spy_out_f32("_result", &out)), "output '_result'");
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, fn("shade"), SPY_ARGS(spy_arg_struct("s", SPY_ARGS(spy_arg_struct("sun", SPY_ARGS(spy_arg_f32("color", 1), spy_arg_f32("power", 1))), spy_arg_i32("count", 1))), spy_arg_tensor("v", pairs), spy_arg_tensor("x", six), spy_out_tensor("hits", &made)), "'v'", "must be 3");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, fn("add"), SPY_ARGS(spy_arg_tensor("a", five), spy_arg_tensor("b", six)),
+          "'a' has shape (5,)", "'b' has shape (6,)", "float tensor (5,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, fn("add"),
+          SPY_ARGS(spy_arg_tensor("a", five), spy_arg_f32("b", 1), spy_out_f32("_result", &out)),
+          "output '_result'");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, fn("shade"),
+          SPY_ARGS(spy_arg_struct("s", SPY_ARGS(spy_arg_struct("sun", SPY_ARGS(spy_arg_f32("color", 1),
+                                                                               spy_arg_f32("power", 1))),
+                                                spy_arg_i32("count", 1))),
+                   spy_arg_tensor("v", pairs), spy_arg_tensor("x", six), spy_out_tensor("hits", &made)),
+          "'v'", "must be 3");
     assert_true(out == 7);
     assert_null(made);
     // Errors of no device.
@@ -236,6 +260,10 @@ static void test_bad_input(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_contents), cmocka_unit_test(test_generic), cmocka_unit_test(test_empty), cmocka_unit_test(test_nothing_is_compiled), cmocka_unit_test(test_outlives_all), cmocka_unit_test(test_bad_input) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_contents),     cmocka_unit_test(test_generic),
+        cmocka_unit_test(test_empty),        cmocka_unit_test(test_nothing_is_compiled),
+        cmocka_unit_test(test_outlives_all), cmocka_unit_test(test_bad_input)
+    };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
