@@ -19,8 +19,7 @@ typedef struct spy_binding {
     const char *argument;    // what came, for people: "float tensor (100, 3)"
     uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
     spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
-    uint32_t
-        consumed_rank; // trailing argument dimensions that feed the type: 1 for (100, 3) floats as float3
+    uint32_t consumed_rank;  // trailing argument dimensions that feed the type
 } spy_binding;
 
 // A call as it is understood. Generic and interface-typed parameters have their concrete types here.

@@ -453,7 +453,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
+    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;

@@ -71,10 +71,12 @@ static const char *find_alternatives(const char *text, size_t *size) {
     return begin;
 }
 
+// `at` lies in `text`, which has LONGEST bytes.
 static void replace(char *text, const char *at, size_t size, const char *by) {
-    char copy[LONGEST];
-    snprintf(copy, sizeof copy, "%.*s%s%s", (int)(at - text), text, by, at + size);
-    memcpy(text, copy, LONGEST);
+    size_t head = (size_t)(at - text), rest = strlen(at + size) + 1, length = strlen(by);
+    assert_true(head + length + rest <= LONGEST);
+    memmove(text + head + length, at + size, rest);
+    memcpy(text + head, by, length);
 }
 
 static void add_row(table *t, const row *r) {
