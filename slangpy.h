@@ -260,7 +260,9 @@
 // >>guide 14: looking at kernels
 //
 // spy_explain_call prints how a call is understood, without running it: each parameter with its Slang type,
-// argument and kernel dimensions, the call's shape, and the kernel's text. desc.dump_directory (an existing
+// argument and kernel dimensions, the call's shape, and the kernel's text. spy_resolve gives the same as data,
+// for programs: the overload, each parameter's concrete type, mapping and consumed dimensions, and the call's
+// shape; nothing is compiled for it. desc.dump_directory (an existing
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
@@ -832,6 +834,22 @@ spy_arg spy_cast(spy_arg arg, const char *type);
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
+// How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
+typedef struct spy_call_options {
+    const char *prelude;             // Slang text at the head of the generated kernel, after its imports
+    spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
+    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
+    const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
+    size_t conformance_count;
+    uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
+    spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
+    spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+} spy_call_options;
+
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
+// belong to the kind of call: other ones bind and compile again.
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
 
@@ -907,6 +925,52 @@ typedef struct spy_random_desc {
 spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
 // Random floats, uniform in [low, high), from 24 bits of the same sequence; for float parameters of any width.
 spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/resolve.h -------------------------------------------------------------------------------------------
+
+// Resolving: what a call would be (overload, types, mapping, shape), for tools, tests and bindings to other languages.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// >>resolving
+
+// One parameter that got an argument, "_result", or a field of a struct given by fields.
+typedef struct spy_binding {
+    const char *path;        // "x", "light.color", "_result"
+    const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
+    spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
+    spy_arg_kind kind;       // of the argument; SPY_ARG_STRUCT: its fields follow, one depth below
+    const char *argument;    // what came, for people: "float tensor (100, 3)"
+    uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
+    spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
+    uint32_t consumed_rank;  // trailing argument dimensions that feed the type
+} spy_binding;
+
+// A call as it is understood. Generic and interface-typed parameters have their concrete types here.
+typedef struct spy_resolution {
+    const char *signature;   // the chosen overload: "float3 scale(float3 v, float s)"
+    const char *result_type; // of the function: "float3"; "void"
+    // Parameters in their order, each followed by its fields; then "_result". Those that keep their default
+    // value are not listed.
+    const spy_binding *bindings;
+    uint32_t binding_count;
+    spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
+} spy_resolution;
+
+// Resolve a call as spy_call() does, without compiling a kernel or running anything; a spy_call() with these arguments
+// then finds the work done. The same errors as spy_call()'s, but for those that come from compiling, from overlapping
+// memory and from values, which are not looked at (300 for a uint8_t). NULL on failure.
+// The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
+// Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
+spy_resolution *spy_resolve(spy_function *function, spy_args args);
+// Threads: any. NULL is ignored.
+void spy_release_resolution(spy_resolution *resolution);
 
 #ifdef __cplusplus
 }
@@ -4212,10 +4276,17 @@ typedef struct spyi_code {
     uint8_t hash[20]; // Slang's entry-point hash
 } spyi_code;
 
+// A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
+typedef struct spyi_conformances {
+    char *const *items;
+    uint32_t count;
+} spyi_conformances;
+
 // Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
 // of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
-                                     const char *entry, spyi_code *code, spyi_text *error);
+                                     const char *entry, spyi_conformances conformances, spyi_code *code,
+                                     spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
@@ -4417,8 +4488,11 @@ struct spyi_sl_session_table {
     spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target,
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
-        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest,
-        createTypeConformanceComponentType;
+        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
+                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);
@@ -6850,10 +6924,43 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
+// One conformance as a component; NULL: `messages` says why.
+static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                                spyi_text *messages) {
+    spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+    spyi_sl_component *component = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    const char *colon = text;
+    while (*colon && !(*colon == ':' && colon[1] != ':' && (colon == text || colon[-1] != ':'))) colon++;
+    const char *equals = strchr(text, '=');
+    long id = equals ? strtol(equals + 1, NULL, 10) : -1;
+    size_t end = equals ? (size_t)(equals - text) : strlen(text);
+    for (size_t i = 0; i < end; i++)
+        if (text + i != colon && text[i] != ' ') spyi_text_add_n(&names[text + i > colon], text + i, 1);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&names[0]));
+    spyi_sl_type *wanted = spyi_sl_type_named(unit, live, spyi_text_str(&names[1]));
+    if (!type || !wanted) {
+        spyi_text_add(messages, "conformance '%s': there is no type '%s'", text,
+                      spyi_text_str(&names[type ? 1 : 0]));
+    } else if (SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) != SPYI_SL_KIND_INTERFACE ||
+               !SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, type, wanted)) {
+        spyi_text_add(messages, "conformance '%s': '%s' does not implement an interface '%s'", text,
+                      spyi_text_str(&names[0]), spyi_text_str(&names[1]));
+    } else {
+        live->session->v->createTypeConformanceComponentType(live->session, type, wanted, &component, id,
+                                                             &diagnostics);
+        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    }
+    spyi_text_free(&names[0]);
+    spyi_text_free(&names[1]);
+    return component;
+}
+
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_conformances conformances,
+                              spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -6867,9 +6974,16 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
-    if (result >= 0 && entry_point && parts) {
-        uint32_t count = 0;
+        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    uint32_t count = 0;
+    bool conforming = parts != NULL; // conformances come first: they are ours to release
+    for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
+        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        conforming = parts[count] != NULL;
+        if (conforming) count++;
+    }
+    uint32_t owned = count;
+    if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
@@ -6885,6 +6999,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
     if (entry_point) entry_point->v->release(entry_point);
+    for (uint32_t i = 0; i < owned; ++i) parts[i]->v->release(parts[i]);
     free(parts);
     return good;
 }
@@ -6901,7 +7016,7 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
-                             spyi_code *code, spyi_text *error) {
+                             spyi_conformances conformances, spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -6912,14 +7027,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
-                                  &messages);
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+                                  conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, code, &ignored);
+                                 entry, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);
@@ -9005,17 +9120,35 @@ typedef struct spyi_value {
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
 } spyi_value;
 
+// >>options: what a call's options say to its kernel, checked and copied
+typedef struct spyi_options {
+    char *prelude; // with the constants' declarations before it
+    char **conformances;
+    uint32_t conformance_count;
+    uint32_t threads[3]; // of a group; 0: chosen
+    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // of thread_count
+} spyi_options;
+
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
     spyi_value *items;
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
+    const spy_call_options *options; // NULL: none
+    spy_shape thread_count;          // theirs
 } spyi_values;
 
-// Fills `values` from `args`; on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error);
+// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error);
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
+// options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
+                                         spyi_text *error);
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options); // false: out of memory
+SPYI_FN void spyi_options_free(spyi_options *options);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -9123,8 +9256,9 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
-    bool uses_library;    // some kind's expressions need `import slangpy`, and the call's shape
-    uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
+    spyi_options options;
+    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
@@ -9155,12 +9289,15 @@ static bool spyi_key_room(spyi_values *values, size_t extra) {
     return true;
 }
 
-static bool spyi_key_name(spyi_values *values, const char *name) {
-    size_t size = name ? strlen(name) + 1 : 1;
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size) {
     if (!spyi_key_room(values, size)) return false;
-    memcpy(values->key + values->key_size, name ? name : "", size);
+    memcpy(values->key + values->key_size, bytes, size);
     values->key_size += (uint32_t)size;
     return true;
+}
+
+static bool spyi_key_name(spyi_values *values, const char *name) {
+    return spyi_key_bytes(values, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
 // How messages name an argument: its name, or its position from 1.
@@ -9331,9 +9468,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->options = options;
+    values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
         spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
@@ -9343,6 +9482,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -9409,11 +9549,117 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     }
 }
 
+// >>bind/options.c ------------------------------------------------------------------------------------------
+
+// Options of a call: checked and signed at each call, copied when a plan is made.
+
+static const char *spyi_check_options(const spy_call_options *o) {
+    uint64_t threads = 1, group = 1;
+    if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->conformance_count && !o->conformances)
+        return "conformance_count is given, but conformances is NULL";
+    if (o->conformance_count > 256) return "it has more than 256 conformances";
+    for (size_t i = 0; i < o->conformance_count; i++)
+        if (!o->conformances[i] || !strchr(o->conformances[i], ':'))
+            return "each conformance must be written as \"Type : IInterface\"";
+    if (!o->thread_group_size[0] && (o->thread_group_size[1] || o->thread_group_size[2]))
+        return "thread_group_size has a y or z, but x is 0";
+    for (int i = 0; i < 3; i++) threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
+    if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    if (o->call_group_shape.rank > SPY_MAX_RANK || o->thread_count.rank > SPY_MAX_RANK)
+        return "the rank of call_group_shape or thread_count is above SPY_MAX_RANK";
+    for (uint32_t d = 0; d < o->call_group_shape.rank; d++) {
+        if (o->call_group_shape.dims[d] < 1 || o->call_group_shape.dims[d] > 65536)
+            return "the sizes of call_group_shape must be 1 to 65536";
+        group *= (uint64_t)o->call_group_shape.dims[d];
+        if (group > ((uint64_t)1 << 30)) return "call_group_shape has more than 2^30 elements";
+    }
+    for (uint32_t d = 0; d < o->thread_count.rank; d++)
+        if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind
+    good =
+        good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
+    for (size_t i = 0; i < o->constants.count && good; i++) {
+        const spy_arg *c = &o->constants.items[i];
+        if (!c->name || c->kind < SPY_ARG_BOOL || c->kind > SPY_ARG_FLOAT ||
+            c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
+                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
+               spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
+               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+    }
+    good = good && spyi_key_bytes(values, "", 1);
+    for (size_t i = 0; i < o->conformance_count && good; i++)
+        good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
+    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank;
+    good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
+    values->thread_count = o->thread_count;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// A number as Slang reads it, with all its bits.
+static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
+    spyi_text_add(out, "export public static const %s %s = ", spy_dtype_name(c->dtype), c->name);
+    if (c->kind == SPY_ARG_BOOL) spyi_text_add(out, c->value.u ? "true" : "false");
+    else if (c->kind == SPY_ARG_INT)
+        spyi_text_add(out, "%s(%lldLL)", spy_dtype_name(c->dtype), (long long)c->value.i);
+    else if (c->kind == SPY_ARG_UINT)
+        spyi_text_add(out, "%s(%lluULL)", spy_dtype_name(c->dtype), (unsigned long long)c->value.u);
+    else if (c->dtype == SPY_FLOAT64) spyi_text_add(out, "%.17gL", c->value.f);
+    else spyi_text_add(out, "%s(%.9g)", spy_dtype_name(c->dtype), c->value.f);
+    spyi_text_add(out, ";\n");
+}
+
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
+    const spy_call_options *o = values->options;
+    memset(options, 0, sizeof *options);
+    if (!o) return true;
+    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    for (int i = 1; i < 3; i++)
+        if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
+    options->group = o->call_group_shape;
+    options->count_rank = o->thread_count.rank;
+    spyi_text prelude = { NULL, 0, 0 };
+    for (size_t i = 0; i < o->constants.count; i++) spyi_constant_text(&o->constants.items[i], &prelude);
+    if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
+    bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
+    spyi_text_free(&prelude);
+    if (o->conformance_count) options->conformances = (char **)calloc(o->conformance_count, sizeof(char *));
+    good = good && (options->conformances || !o->conformance_count);
+    for (size_t i = 0; i < o->conformance_count && good; i++) {
+        options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
+        good = options->conformances[i] != NULL;
+    }
+    return good;
+}
+
+SPYI_FN void spyi_options_free(spyi_options *options) {
+    free(options->prelude);
+    for (uint32_t i = 0; i < options->conformance_count; i++) free(options->conformances[i]);
+    free(options->conformances);
+    memset(options, 0, sizeof *options);
+}
+
 // >>bind/fit.c ----------------------------------------------------------------------------------------------
 
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
-// Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 3 int to float, 6 same width other
+// sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 
@@ -9433,17 +9679,19 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (to == SPY_BOOL) return SPYI_NO_FIT;
     if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
-    if (spyi_dtype_is_float(to))
-        return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
+    if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
+        if (to_size < from_size) return SPYI_NO_FIT;
+        return to_size > from_size ? 3 : 4;
+    }
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 6 : SPYI_NO_FIT;
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // before any float
 }
 
 // Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(from) && spyi_dtype_is_float(to)) return 2; // rounds
+    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
     return 9;
 }
 
@@ -9470,6 +9718,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
                      : spyi_memory_cost(element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
+        fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
@@ -9815,6 +10065,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    const spy_call_options *options = a->values->options;
+    b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -9822,6 +10074,10 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         for (uint32_t d = 0; d < v->map_count; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
+    if (options && options->call_group_shape.rank > b->rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "its options: call_group_shape has %u dimensions, the call has %u",
+                       options->call_group_shape.rank, b->rank);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -9964,6 +10220,11 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// Slang takes a number for a vector of any length as one of length 1.
+static bool spyi_is_single(const spyi_leaf *leaf) {
+    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
+}
+
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
@@ -9973,19 +10234,22 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
+    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t p = 0; good && p < given; p++)
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
             if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
                 a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
                 open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
                 !a->values->items[of_param[p]].cast)
-                good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
+                good = good && a->bound.leaves[i].consumed == consumed[p] &&
+                       !spyi_is_single(&a->bound.leaves[i]);
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -10073,9 +10337,10 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible =
-                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
-                        open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }
@@ -10145,12 +10410,22 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
+// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
+// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
+    if (one->generic || other->generic || other->param_count < given) return false;
+    for (uint32_t p = 0; p < other->param_count; p++)
+        if (p < given ? one->params[p].type != other->params[p].type : !other->params[p].has_default)
+            return false;
+    return true;
+}
+
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
@@ -10207,9 +10482,19 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         spyi_bound_free(&attempt.bound);
         spyi_text_free(&attempt.reason);
     }
+    for (uint32_t i = 0; best < n && ties == 1 && i < n; i++) {
+        const spyi_signature *other = &function->overloads.items[i];
+        if (i != best &&
+            spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
+            spyi_text_add(&twins, "\n    %s", other->display);
+    }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
+    } else if (twins.size) {
+        status = SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
+                      function->overloads.items[best].display, spyi_text_str(&twins));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -10218,9 +10503,12 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
-        status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
-                      spyi_text_str(&tied));
+        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error,
+                      winner.misfit
+                          ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
+                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                      ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
@@ -10232,6 +10520,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
+    spyi_text_free(&twins);
     return status;
 }
 
@@ -10241,6 +10530,7 @@ SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     free(bound->leaves);
     free(bound->nodes);
     free(bound->sizes);
+    spyi_options_free(&bound->options);
     spyi_signature_free(&bound->signature);
     memset(bound, 0, sizeof *bound);
 }
@@ -11168,6 +11458,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
@@ -12076,6 +12367,10 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->function = function;
     plan->references = 1;
     spy_status status = spyi_bind(function, values, &plan->bound, error);
+    if (status == SPY_OK && !spyi_options_copy(values, &plan->bound.options)) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -12208,8 +12503,11 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
-                                   error);
+        spyi_conformances conformances;
+        conformances.items = plan->bound.options.conformances;
+        conformances.count = plan->bound.options.conformance_count;
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY,
+                                   conformances, &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
@@ -12304,6 +12602,11 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
+        uint32_t k = b->rank - values->thread_count.rank + d;
+        call->dims[k] = values->thread_count.dims[d];
+        owner[k] = UINT32_MAX;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
@@ -12322,9 +12625,12 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
                 owner[k] = i;
                 continue;
             }
-            const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
-            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            bool counted = owner[k] == UINT32_MAX;
+            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
+            spy_shape mine = spyi_value_shape(v),
+                      theirs =
+                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
             spyi_shape_text(&mine, error);
@@ -13210,15 +13516,15 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
-                            uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_status status = spyi_describe(function, args, options, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, timed, gpu_time_ns, &error);
@@ -13233,14 +13539,18 @@ static spy_status spyi_call(spy_function *function, spy_args args, const char *p
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
-    return spyi_call(function, args, "spy_call", false, NULL);
+    return spyi_call(function, args, NULL, "spy_call", false, NULL);
+}
+
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options) {
+    return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
 }
 
 // >>explaining
@@ -13278,7 +13588,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -13443,7 +13753,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, values, &error);
     if (status == SPY_OK) {
         p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
         if (!p) {
@@ -13462,7 +13772,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, values, &error) == SPY_OK &&
+            bool copied = spyi_describe(function, args, NULL, values, &error) == SPY_OK &&
                           spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
@@ -13523,7 +13833,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
-        status = spyi_describe(prepared->function, args, values, &error);
+        status = spyi_describe(prepared->function, args, NULL, values, &error);
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))
@@ -13574,6 +13884,143 @@ void spy_release_prepared(spy_prepared *prepared) {
 
 SPYI_FN void spyi_prepared_free_all(spy_device *device) {
     while (device->prepared) spyi_prepared_free(device->prepared);
+}
+
+// >>call/resolve.c ------------------------------------------------------------------------------------------
+
+// spy_resolve: a bound call written down for the caller, in one block: the resolution, its bindings, then their text.
+
+// Bindings and text grow apart; strings are kept as offsets into the text until both lie in the block.
+typedef struct spyi_resolving {
+    const spyi_bound *bound;
+    const spyi_values *values;
+    spy_binding *bindings;
+    uint32_t count;
+    spyi_text strings;
+    size_t size; // that the strings should have: memory may run out
+} spyi_resolving;
+
+// Adds a string with its NUL and gives its offset, in the place of a pointer.
+static const char *spyi_keep_string(spyi_resolving *r, const char *s) {
+    size_t offset = r->size, size = strlen(s) + 1;
+    spyi_text_add_n(&r->strings, s, size);
+    r->size += size;
+    return (const char *)(uintptr_t)offset;
+}
+
+static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_binding *out) {
+    const spyi_value *v = &r->values->items[leaf->value];
+    spyi_text text = { NULL, 0, 0 };
+    spyi_value_text(v, &text);
+    out->argument = spyi_keep_string(r, spyi_text_str(&text));
+    spyi_text_free(&text);
+    out->kind = (spy_arg_kind)v->kind;
+    out->map.count = leaf->batch_rank;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) out->map.dims[d] = leaf->map[d];
+    out->consumed_rank = leaf->consumed;
+}
+
+// A node, then its fields. `parent`: path with a final '.', or "".
+static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
+    spy_binding *out = &r->bindings[r->count++];
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s%s", parent, node->name);
+    out->path = spyi_keep_string(r, spyi_text_str(&path));
+    out->type = spyi_keep_string(r, node->type->display);
+    out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
+    out->depth = depth;
+    if (node->leaf >= 0) {
+        spyi_resolve_leaf(r, &r->bound->leaves[node->leaf], out);
+    } else {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "struct of %u fields", node->count);
+        out->argument = spyi_keep_string(r, spyi_text_str(&text));
+        spyi_text_free(&text);
+        out->kind = SPY_ARG_STRUCT;
+        spyi_text_add(&path, ".");
+        for (uint32_t f = 0; f < node->count; f++)
+            spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
+    }
+    spyi_text_free(&path);
+}
+
+static void spyi_place_string(const char **offset, const char *strings) {
+    *offset = strings + (uintptr_t)*offset;
+}
+
+// NULL: out of memory.
+static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
+                                            const spy_shape *shape) {
+    spyi_resolving r;
+    spy_resolution made, *out = NULL;
+    memset(&r, 0, sizeof r);
+    memset(&made, 0, sizeof made);
+    r.bound = b;
+    r.values = values;
+    r.bindings = (spy_binding *)calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+    if (!r.bindings) return NULL;
+    made.signature = spyi_keep_string(&r, b->signature.display);
+    made.result_type = spyi_keep_string(&r, b->signature.result->display);
+    made.shape = *shape;
+    for (uint32_t i = 0; i < b->param_count + (b->has_result ? 1u : 0u); i++)
+        spyi_resolve_node(&r, &b->nodes[i], "", 0);
+    made.binding_count = r.count;
+    size_t head = spyi_align(sizeof made, 16), table = r.count * sizeof *r.bindings;
+    char *block = r.strings.size == r.size ? (char *)malloc(head + table + r.size) : NULL;
+    if (block) {
+        spy_binding *bindings = (spy_binding *)(void *)(block + head);
+        char *strings = block + head + table;
+        memcpy(strings, r.strings.data, r.size);
+        for (uint32_t i = 0; i < r.count; i++) {
+            bindings[i] = r.bindings[i];
+            spyi_place_string(&bindings[i].path, strings);
+            spyi_place_string(&bindings[i].type, strings);
+            spyi_place_string(&bindings[i].argument, strings);
+        }
+        spyi_place_string(&made.signature, strings);
+        spyi_place_string(&made.result_type, strings);
+        made.bindings = bindings;
+        out = (spy_resolution *)(void *)block;
+        *out = made;
+    }
+    free(r.bindings);
+    spyi_text_free(&r.strings);
+    return out;
+}
+
+spy_resolution *spy_resolve(spy_function *function, spy_args args) {
+    const char *name = "spy_resolve";
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spy_resolution *made = NULL;
+    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
+    if (status == SPY_OK) {
+        status = spyi_launch_shape(plan, values, &error);
+        if (status != SPY_OK) {
+            spyi_text_add(&error, "\n");
+            spyi_bound_text(&plan->bound, values, &error);
+        }
+    }
+    if (status == SPY_OK) {
+        made = spyi_resolution_make(&plan->bound, values, &plan->launch.shape);
+        if (!made) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return made;
+}
+
+void spy_release_resolution(spy_resolution *resolution) {
+    free(resolution);
 }
 
 // >>base/stbds_end.h ----------------------------------------------------------------------------------------

@@ -470,6 +470,11 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// Slang takes a number for a vector of any length as one of length 1.
+static bool spyi_is_single(const spyi_leaf *leaf) {
+    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
+}
+
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
@@ -479,19 +484,22 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
+    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t p = 0; good && p < given; p++)
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
             if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
                 a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
                 open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
                 !a->values->items[of_param[p]].cast)
-                good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
+                good = good && a->bound.leaves[i].consumed == consumed[p] &&
+                       !spyi_is_single(&a->bound.leaves[i]);
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -579,9 +587,10 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible =
-                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
-                        open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }
@@ -651,12 +660,22 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
+// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
+// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
+    if (one->generic || other->generic || other->param_count < given) return false;
+    for (uint32_t p = 0; p < other->param_count; p++)
+        if (p < given ? one->params[p].type != other->params[p].type : !other->params[p].has_default)
+            return false;
+    return true;
+}
+
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
@@ -713,9 +732,19 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         spyi_bound_free(&attempt.bound);
         spyi_text_free(&attempt.reason);
     }
+    for (uint32_t i = 0; best < n && ties == 1 && i < n; i++) {
+        const spyi_signature *other = &function->overloads.items[i];
+        if (i != best &&
+            spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
+            spyi_text_add(&twins, "\n    %s", other->display);
+    }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
+    } else if (twins.size) {
+        status = SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
+                      function->overloads.items[best].display, spyi_text_str(&twins));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -724,9 +753,12 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
-        status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
-                      spyi_text_str(&tied));
+        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error,
+                      winner.misfit
+                          ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
+                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                      ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
@@ -738,6 +770,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
+    spyi_text_free(&twins);
     return status;
 }
 
