@@ -266,7 +266,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
-                             type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
+                             type->kind == SPYI_TYPE_VOID ? ""
+                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                                                          : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -287,7 +289,12 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (kind) return spyi_bind_kind(a, leaf, v, kind);
+    if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
+    if (kind && leaf->kind_type && strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
+        a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
+        a->cost += 8;
+    }
+    if (kind) return true;
     switch (v->kind) {
     case SPY_ARG_TENSOR:
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
@@ -559,7 +566,7 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER) spyi_whole_type_name(type, v, &name);
+    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
     return whole ? whole : type;
@@ -620,7 +627,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
         open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
-                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
+                        !spyi_kind_takes(types[p]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -700,8 +707,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->source != SPYI_SOURCE_KIND && leaf->consumed > sizes[leaf->value])
-                sizes[leaf->value] = (uint8_t)leaf->consumed;
+            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
+            while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
+                sized_dims++;
+            if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
         }
         fitting += good;
         sized = sized || (good && attempt.sized);

@@ -138,8 +138,11 @@ struct spyi_value_kind {
 
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// What such a parameter takes, for messages; NULL: it is none.
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
-SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
+SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out);
 
 // A parameter or field of the kernel's call, built from a leaf or from its own fields.
 typedef struct spyi_node {
