@@ -290,7 +290,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
-    if (kind && leaf->kind_type && strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
+    if (kind && leaf->kind_type &&
+        strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
