@@ -496,3 +496,11 @@ void spyi_unit_release(spyi_unit *unit) {
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
+}
