@@ -39,8 +39,10 @@ static const char test_user[] =
     "    }\n"
     "}\n"
     "public float sum_of<let D : int>(ITensor<float, D> t, int[D] i) { return t[i] + t.load(i); }\n"
-    "public void put<X : IWTensor<float, 2>>(X t, int2 i) { t[i] = 1; t.store(i, 2); t[1, 2] = 3; t.store(1, 2, 4); }\n"
-    "public void change(IRWTensor<float, 2> t, int2 i) { t[i] += t[1, 2] + t.load(1, 2); t.store(1, 2, t[i]); put(t, i); }\n"
+    "public void put<X : IWTensor<float, 2>>(X t, int2 i) { t[i] = 1; t.store(i, 2); t[1, 2] = 3; t.store(1, "
+    "2, 4); }\n"
+    "public void change(IRWTensor<float, 2> t, int2 i) { t[i] += t[1, 2] + t.load(1, 2); t.store(1, 2, "
+    "t[i]); put(t, i); }\n"
     "public int place() { return get_call_id().shape[1] + get_call_group_id().shape[0] * 10 +\n"
     "                            CallShapeInfo::get_call_group_thread_id().shape[1] * 100 +\n"
     "                            get_call_id().dimensionality * 1000; }\n";
@@ -96,7 +98,8 @@ static bool test_valid(const void *data, size_t size) {
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, size, file), size);
     fclose(file);
-    snprintf(command, sizeof command, "'%s' --target-env vulkan1.2 --scalar-block-layout '%s'", program, path);
+    snprintf(command, sizeof command, "'%s' --target-env vulkan1.2 --scalar-block-layout '%s'", program,
+             path);
     bool good = system(command) == 0;
     if (good) remove(path);
     else print_error("%s is not valid\n", path);
@@ -126,8 +129,8 @@ static void test_compiles(test_env *t, const char *before, const char *body) {
 
 // >>all elements, at all ranks
 
-static const char *const test_scalars[] = { "bool",   "int8_t",  "int16_t",  "int",      "int64_t", "uint8_t",
-                                            "uint16_t", "uint", "uint64_t", "half", "float", "double" };
+static const char *const test_scalars[] = { "bool",     "int8_t", "int16_t",  "int",  "int64_t", "uint8_t",
+                                            "uint16_t", "uint",   "uint64_t", "half", "float",   "double" };
 #define TEST_SCALARS (sizeof test_scalars / sizeof test_scalars[0])
 
 static void test_add_ints(spyi_text *text, int count, const char *begin, const char *end) {
@@ -152,8 +155,9 @@ static void test_add_accesses(spyi_text *text, int rank) {
     test_add_ints(text, rank, "rw[", "];\n");
     if (rank >= 2 && rank <= 4) {
         spyi_text_add(text, "        int%d v = int%d(tid.x);\n", rank, rank);
-        spyi_text_add(text, "        w[v] = t[uint%d(v)];\n        rw.store(v, t.load(v));\n        rw[v] = rw[v];\n",
-                      rank);
+        spyi_text_add(
+            text, "        w[v] = t[uint%d(v)];\n        rw.store(v, t.load(v));\n        rw[v] = rw[v];\n",
+            rank);
     }
     spyi_text_add(text, "    }\n");
 }
@@ -172,7 +176,8 @@ static void test_element(test_env *t, const char *type, bool all) {
 static void test_elements(void **state) {
     (void)state;
     test_library();
-    if (!getenv("SPIRV_VAL")) print_message("skipped: SPIRV_VAL does not name spirv-val; the SPIR-V is NOT checked\n");
+    if (!getenv("SPIRV_VAL"))
+        print_message("skipped: SPIRV_VAL does not name spirv-val; the SPIR-V is NOT checked\n");
     bool all = test_count(100) == 100;
     for (int target = 0; target < 2; target++) {
         test_env t;
@@ -185,8 +190,9 @@ static void test_elements(void **state) {
                 test_element(&t, type, all);
             }
         }
-        static const char *const others[] = { "float2x3", "half3x3", "double4x4", "bool2x2", "int3x2", "float[3]",
-                                              "bool3[2]", "double3[2]", "Item", "Particle", "Item[2]" };
+        static const char *const others[] = { "float2x3", "half3x3",  "double4x4", "bool2x2",
+                                              "int3x2",   "float[3]", "bool3[2]",  "double3[2]",
+                                              "Item",     "Particle", "Item[2]" };
         for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) test_element(&t, others[i], all);
         test_close(&t);
     }
@@ -195,22 +201,26 @@ static void test_elements(void **state) {
 static void test_atomics(void **state) {
     (void)state;
     test_library();
-    static const char *const types[] = { "int",    "uint",    "int64_t", "uint64_t", "float",     "half",    "double",
-                                         "float3", "double4", "half3",   "int2",     "float2x3", "half2x2", "Particle" };
+    static const char *const types[] = { "int",  "uint",     "int64_t", "uint64_t", "float",
+                                         "half", "double",   "float3",  "double4",  "half3",
+                                         "int2", "float2x3", "half2x2", "Particle" };
     for (int target = 0; target < 2; target++) {
         test_env t;
         char before[200];
         test_open(&t, target ? SPYI_TARGET_CUDA : SPYI_TARGET_SPIRV, test_user);
         for (int native = 0; native <= 7; native += 7) {
             for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-                snprintf(before, sizeof before, "export public static const int slangpy_atomic_floats = %d;\n"
-                                                "typealias E = %s;", native, types[i]);
-                test_compiles(&t, before, "    int[2] shape = { 3, 5 };\n"
-                                          "    let t = AtomicTensor<E, 2>((E *)a, shape);\n"
-                                          "    t.add(1, 2, t[1, 2]);\n"
-                                          "    t.add(int2(2, 1), t[shape]);\n"
-                                          "    t.add(shape, t.load(shape));\n"
-                                          "    t[shape] = t.load(tid.xy);\n");
+                snprintf(before, sizeof before,
+                         "export public static const int slangpy_atomic_floats = %d;\n"
+                         "typealias E = %s;",
+                         native, types[i]);
+                test_compiles(&t, before,
+                              "    int[2] shape = { 3, 5 };\n"
+                              "    let t = AtomicTensor<E, 2>((E *)a, shape);\n"
+                              "    t.add(1, 2, t[1, 2]);\n"
+                              "    t.add(int2(2, 1), t[shape]);\n"
+                              "    t.add(shape, t.load(shape));\n"
+                              "    t[shape] = t.load(tid.xy);\n");
             }
         }
         test_close(&t);
@@ -252,18 +262,19 @@ static void test_uses(void **state) {
     for (int target = 0; target < 2; target++) {
         test_env t;
         test_open(&t, target ? SPYI_TARGET_CUDA : SPYI_TARGET_SPIRV, test_user);
-        test_compiles(&t, "", "    int[2] s = { 3, 5 };\n"
-                              "    let t = RWTensor<float, 2>((float *)a, s);\n"
-                              "    int2 i = int2(tid.xy);\n"
-                              "    t[i] = sum_of(t, s) + sum_of(NDBuffer<float, 2>((float *)a, s), s) + t.shape[1];\n"
-                              "    put(t, i);\n"
-                              "    put(WTensor<float, 2>((float *)a, s), i);\n"
-                              "    change(t, i);\n"
-                              "    change(AtomicTensor<float, 2>((float *)a, s), i);\n"
-                              "    int[2] id = { i.y, i.x };\n"
-                              "    spyi_set_call(id, s);\n"
-                              "    WangHash h = WangHash(tid.x, 7, 2, false);\n"
-                              "    t[0, 0] = place() + h.next_float(1, 2) + h.next();\n");
+        test_compiles(&t, "",
+                      "    int[2] s = { 3, 5 };\n"
+                      "    let t = RWTensor<float, 2>((float *)a, s);\n"
+                      "    int2 i = int2(tid.xy);\n"
+                      "    t[i] = sum_of(t, s) + sum_of(NDBuffer<float, 2>((float *)a, s), s) + t.shape[1];\n"
+                      "    put(t, i);\n"
+                      "    put(WTensor<float, 2>((float *)a, s), i);\n"
+                      "    change(t, i);\n"
+                      "    change(AtomicTensor<float, 2>((float *)a, s), i);\n"
+                      "    int[2] id = { i.y, i.x };\n"
+                      "    spyi_set_call(id, s);\n"
+                      "    WangHash h = WangHash(tid.x, 7, 2, false);\n"
+                      "    t[0, 0] = place() + h.next_float(1, 2) + h.next();\n");
         spyi_unit_release(t.unit);
         t.unit = NULL;
         // A user's own names come first, and the import may be written as text.
@@ -302,11 +313,13 @@ static void test_refusals(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         spyi_text source = { NULL, 0, 0 };
         spyi_code code;
-        spyi_text_add(&source, "import slangpy;\nimport user;\n[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
-                               "void k(uniform uint64_t a)\n{\n    int[2] s = { 3, 5 };\n"
-                               "    let t = Tensor<float, 2>((float *)a, s);\n"
-                               "    let w = WTensor<float, 2>((float *)a, s);\n"
-                               "    let rw = RWTensor<float, 2>((float *)a, s);\n%s}\n", rows[i].body);
+        spyi_text_add(&source,
+                      "import slangpy;\nimport user;\n[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
+                      "void k(uniform uint64_t a)\n{\n    int[2] s = { 3, 5 };\n"
+                      "    let t = Tensor<float, 2>((float *)a, s);\n"
+                      "    let w = WTensor<float, 2>((float *)a, s);\n"
+                      "    let rw = RWTensor<float, 2>((float *)a, s);\n%s}\n",
+                      rows[i].body);
         spyi_text_clear(&t.error);
         spy_status status = spyi_unit_compile(t.unit, "k", source.data, "k", &code, &t.error);
         if (status != SPY_ERROR_COMPILE) fail_msg("row %zu compiles: %s", i, rows[i].body);
@@ -319,8 +332,9 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_atomics),  cmocka_unit_test(test_atomic_choice),
-        cmocka_unit_test(test_uses),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_elements),      cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomic_choice), cmocka_unit_test(test_uses),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
