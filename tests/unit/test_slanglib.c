@@ -288,6 +288,33 @@ static void test_uses(void **state) {
     }
 }
 
+// The second module gets slangpy in serialized form; macros of the first, whatever their names, are not in it.
+static void test_twice(void **state) {
+    (void)state;
+    test_library();
+    static const spy_define defines[] = {
+        { "T", "3" }, { "D", "(" }, { "N", "7" }, { "S", "" }, { "I", "0" }
+    };
+    test_env t;
+    test_open(&t, SPYI_TARGET_SPIRV, NULL);
+    for (int i = 0; i < 2; i++) {
+        spyi_unit_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.source = "import slangpy;\npublic float f(Tensor<float, 2> x) { return x[1, 2]; }\n";
+        desc.name = "user";
+        desc.defines = i ? NULL : defines;
+        desc.define_count = i ? 0 : sizeof defines / sizeof defines[0];
+        if (spyi_unit_load(t.compiler, &desc, &t.unit, &t.error) != SPY_OK)
+            fail_msg("%s", spyi_text_str(&t.error));
+        test_compiles(
+            &t, "export public static const int slangpy_atomic_floats = 1;",
+            "    int[2] s = { 3, 5 };\n"
+            "    AtomicTensor<float, 2>((float *)a, s).add(1, 2, f(Tensor<float, 2>((float *)a, s)));\n");
+        if (i == 0) spyi_unit_release(t.unit);
+    }
+    test_close(&t);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     test_library();
@@ -332,9 +359,8 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements),      cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_atomic_choice), cmocka_unit_test(test_uses),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_atomics), cmocka_unit_test(test_atomic_choice),
+        cmocka_unit_test(test_uses),     cmocka_unit_test(test_twice),   cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
