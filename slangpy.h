@@ -1019,97 +1019,92 @@ static const char *const spyi_slang_slangpy[] = {
 // >>slang/slangpy_memory.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_memory[] = {
-    "// Elements in memory: where they lie, and how one is loaded and stored.",
+    "// Elements in memory: how one is loaded and stored, and how an index is written.",
+    "//",
+    "// libslang resolves an operator fast when both sides have one built-in scalar type, and takes 10 to 30 ms over the first",
+    "// `++`, `+=`, conversion or pointer sum of a session: these files, which every importer compiles, do without. Generic",
+    "// names are long for the sake of users who define T or N as macros, which would reach these files.",
     "implementing slangpy;",
     "",
-    "// Vectors of 3 and 4 64-bit scalars go scalar by scalar: NVIDIA's Vulkan driver gets their upper halves wrong.",
-    "internal vector<S, N> spyi_load_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at)",
+    "internal vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)",
     "{",
-    "    vector<S, N> value;",
+    "    vector<Scalar, Count> value;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) value[i] = data[at * N + i];",
+    "    for (int i = 0; i < Count; i = i + 1) value[i] = items[i];",
     "    return value;",
     "}",
     "",
-    "internal void spyi_store_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at, vector<S, N> value)",
+    "internal Scalar[Count] spyi_array<Scalar : __BuiltinType, let Count : int>(vector<Scalar, Count> value)",
     "{",
+    "    Scalar[Count] items;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) data[at * N + i] = value[i];",
+    "    for (int i = 0; i < Count; i = i + 1) items[i] = value[i];",
+    "    return items;",
     "}",
     "",
-    "// SPIR-V has no bool in memory. Slang makes ints of scalars and of members, but not of bare vectors.",
-    "internal vector<bool, N> spyi_load_bools<let N : int>(vector<bool, N> *data, uint at)",
+    "// Two kinds of vectors lie in memory as arrays: those of 3 and 4 64-bit scalars, whose upper halves NVIDIA's Vulkan",
+    "// driver gets wrong, and those of bools, which SPIR-V does not have in memory and Slang makes ints of in arrays only.",
+    "// The tests of Element are decided when it is known; one branch stays.",
+    "internal Element spyi_load<Element>(Element *data, int at)",
     "{",
-    "    __target_switch",
-    "    {",
-    "    case spirv: return ((vector<uint, N> *)data)[at] != vector<uint, N>(0);",
-    "    default: return data[at];",
-    "    }",
-    "}",
-    "",
-    "internal void spyi_store_bools<let N : int>(vector<bool, N> *data, uint at, vector<bool, N> value)",
-    "{",
-    "    __target_switch",
-    "    {",
-    "    case spirv: ((vector<uint, N> *)data)[at] = vector<uint, N>(value); return;",
-    "    default: data[at] = value; return;",
-    "    }",
-    "}",
-    "",
-    "// The tests of T are decided when T is known; one branch stays.",
-    "internal T spyi_load<T>(T *data, uint at)",
-    "{",
-    "    if (T is double3) return reinterpret<T>(spyi_load_scalars<double, 3>((double *)data, at));",
-    "    if (T is double4) return reinterpret<T>(spyi_load_scalars<double, 4>((double *)data, at));",
-    "    if (T is vector<int64_t, 3>) return reinterpret<T>(spyi_load_scalars<int64_t, 3>((int64_t *)data, at));",
-    "    if (T is vector<int64_t, 4>) return reinterpret<T>(spyi_load_scalars<int64_t, 4>((int64_t *)data, at));",
-    "    if (T is vector<uint64_t, 3>) return reinterpret<T>(spyi_load_scalars<uint64_t, 3>((uint64_t *)data, at));",
-    "    if (T is vector<uint64_t, 4>) return reinterpret<T>(spyi_load_scalars<uint64_t, 4>((uint64_t *)data, at));",
-    "    if (T is bool2) return reinterpret<T>(spyi_load_bools<2>((bool2 *)data, at));",
-    "    if (T is bool3) return reinterpret<T>(spyi_load_bools<3>((bool3 *)data, at));",
-    "    if (T is bool4) return reinterpret<T>(spyi_load_bools<4>((bool4 *)data, at));",
+    "    if (Element is vector<double, 3>) return reinterpret<Element>(spyi_vector(((double[3] *)data)[at]));",
+    "    if (Element is vector<double, 4>) return reinterpret<Element>(spyi_vector(((double[4] *)data)[at]));",
+    "    if (Element is vector<int64_t, 3>) return reinterpret<Element>(spyi_vector(((int64_t[3] *)data)[at]));",
+    "    if (Element is vector<int64_t, 4>) return reinterpret<Element>(spyi_vector(((int64_t[4] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 3>) return reinterpret<Element>(spyi_vector(((uint64_t[3] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 4>) return reinterpret<Element>(spyi_vector(((uint64_t[4] *)data)[at]));",
+    "    if (Element is vector<bool, 2>) return reinterpret<Element>(spyi_vector(((bool[2] *)data)[at]));",
+    "    if (Element is vector<bool, 3>) return reinterpret<Element>(spyi_vector(((bool[3] *)data)[at]));",
+    "    if (Element is vector<bool, 4>) return reinterpret<Element>(spyi_vector(((bool[4] *)data)[at]));",
     "    return data[at];",
     "}",
     "",
-    "internal void spyi_store<T>(T *data, uint at, T value)",
+    "internal void spyi_store<Element>(Element *data, int at, Element value)",
     "{",
-    "    if (T is double3) spyi_store_scalars<double, 3>((double *)data, at, reinterpret<double3>(value));",
-    "    else if (T is double4) spyi_store_scalars<double, 4>((double *)data, at, reinterpret<double4>(value));",
-    "    else if (T is vector<int64_t, 3>)",
-    "        spyi_store_scalars<int64_t, 3>((int64_t *)data, at, reinterpret<vector<int64_t, 3>>(value));",
-    "    else if (T is vector<int64_t, 4>)",
-    "        spyi_store_scalars<int64_t, 4>((int64_t *)data, at, reinterpret<vector<int64_t, 4>>(value));",
-    "    else if (T is vector<uint64_t, 3>)",
-    "        spyi_store_scalars<uint64_t, 3>((uint64_t *)data, at, reinterpret<vector<uint64_t, 3>>(value));",
-    "    else if (T is vector<uint64_t, 4>)",
-    "        spyi_store_scalars<uint64_t, 4>((uint64_t *)data, at, reinterpret<vector<uint64_t, 4>>(value));",
-    "    else if (T is bool2) spyi_store_bools<2>((bool2 *)data, at, reinterpret<bool2>(value));",
-    "    else if (T is bool3) spyi_store_bools<3>((bool3 *)data, at, reinterpret<bool3>(value));",
-    "    else if (T is bool4) spyi_store_bools<4>((bool4 *)data, at, reinterpret<bool4>(value));",
+    "    if (Element is vector<double, 3>)",
+    "        ((double[3] *)data)[at] = spyi_array(reinterpret<vector<double, 3>>(value));",
+    "    else if (Element is vector<double, 4>)",
+    "        ((double[4] *)data)[at] = spyi_array(reinterpret<vector<double, 4>>(value));",
+    "    else if (Element is vector<int64_t, 3>)",
+    "        ((int64_t[3] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 3>>(value));",
+    "    else if (Element is vector<int64_t, 4>)",
+    "        ((int64_t[4] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 4>>(value));",
+    "    else if (Element is vector<uint64_t, 3>)",
+    "        ((uint64_t[3] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 3>>(value));",
+    "    else if (Element is vector<uint64_t, 4>)",
+    "        ((uint64_t[4] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 4>>(value));",
+    "    else if (Element is vector<bool, 2>)",
+    "        ((bool[2] *)data)[at] = spyi_array(reinterpret<vector<bool, 2>>(value));",
+    "    else if (Element is vector<bool, 3>)",
+    "        ((bool[3] *)data)[at] = spyi_array(reinterpret<vector<bool, 3>>(value));",
+    "    else if (Element is vector<bool, 4>)",
+    "        ((bool[4] *)data)[at] = spyi_array(reinterpret<vector<bool, 4>>(value));",
     "    else data[at] = value;",
     "}",
     "",
     "// A vector index as an array: .x is the last dimension.",
-    "internal int[D] spyi_reverse<let D : int>(vector<int, D> index)",
+    "internal int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
     "{",
-    "    int[D] result;",
+    "    int[Rank] result;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d) result[d] = index[D - 1 - d];",
+    "    for (int d = 0; d < Rank; d = d + 1) result[d] = index[Rank - 1 - d];",
     "    return result;",
     "}",
     "",
-    "internal void spyi_append<let D : int, I : __BuiltinIntegerType>(inout int[D] list, inout int count, I item)",
+    "internal void spyi_append<let Rank : int, Index : __BuiltinIntegerType>(",
+    "    inout int[Rank] list, inout int count, Index item)",
     "{",
-    "    list[count++] = __intCast<int>(item);",
+    "    list[count] = __intCast<int>(item);",
+    "    count = count + 1;",
     "}",
     "",
     "// Separate indices as an array.",
-    "internal int[D] spyi_collect<let D : int, each I : __BuiltinIntegerType>(expand each I index)",
+    "internal int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
     "{",
-    "    static_assert(countof(I) == D, \"a tensor takes as many indices as it has dimensions\");",
-    "    int[D] result = {};",
+    "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");",
+    "    int[Rank] result = {};",
     "    int count = 0;",
-    "    expand spyi_append<D>(result, count, each index);",
+    "    expand spyi_append<Rank>(result, count, each index);",
     "    return result;",
     "}",
     NULL
@@ -1120,223 +1115,253 @@ static const char *const spyi_slang_slangpy_memory[] = {
 static const char *const spyi_slang_slangpy_tensor[] = {
     "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
     "//",
-    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `shape`",
-    "// at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats. `_data` points to",
-    "// the element that lies lowest and `_offset` is the way from there to the element at index 0, because NVIDIA's Vulkan",
-    "// driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_unused`",
+    "// at 12, `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
+    "// `_data` points to the element that lies lowest and `_offset` is the way from there to the element at index 0, because",
+    "// NVIDIA's Vulkan driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
     "implementing slangpy;",
     "",
     "// >>interfaces: what implements one gives the first two members, and has the others from here",
     "",
     "// What can be read.",
-    "public interface ITensor<T, let D : int>",
+    "public interface ITensor<Element, let Rank : int>",
     "{",
     "    // Elements along each dimension.",
-    "    property int[D] shape { get; }",
-    "    T load(int[D] index);",
+    "    property int[Rank] shape { get; }",
+    "    Element load(int[Rank] index);",
     "",
-    "    T load(vector<int, D> index) { return load(spyi_reverse(index)); }",
-    "    T load<each I : __BuiltinIntegerType>(expand each I index)",
+    "    Element load(vector<int, Rank> index) { return load(spyi_reverse(index)); }",
+    "    Element load(int i0) { return load(spyi_collect<Rank>(i0)); }",
+    "    Element load<each Index : __BuiltinIntegerType>(expand each Index index)",
     "    {",
-    "        return load(spyi_collect<D>(expand each index));",
+    "        return load(spyi_collect<Rank>(expand each index));",
     "    }",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        get { return load(index); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<D>(expand each index)); }",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
     "    }",
     "}",
     "",
     "// What can be written.",
-    "public interface IWTensor<T, let D : int>",
+    "public interface IWTensor<Element, let Rank : int>",
     "{",
-    "    property int[D] shape { get; }",
-    "    void store(int[D] index, T value);",
+    "    property int[Rank] shape { get; }",
+    "    void store(int[Rank] index, Element value);",
     "",
-    "    void store(vector<int, D> index, T value) { store(spyi_reverse(index), value); }",
-    "    void store(int i0, T value) { store(spyi_collect<D>(i0), value); }",
-    "    void store(int i0, int i1, T value) { store(spyi_collect<D>(i0, i1), value); }",
-    "    void store(int i0, int i1, int i2, T value) { store(spyi_collect<D>(i0, i1, i2), value); }",
-    "    void store(int i0, int i1, int i2, int i3, T value) { store(spyi_collect<D>(i0, i1, i2, i3), value); }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    void store(vector<int, Rank> index, Element value) { store(spyi_reverse(index), value); }",
+    "    void store(int i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
+    "    void store(int i0, int i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
+    "    void store(int i0, int i1, int i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    void store(int i0, int i1, int i2, int i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
     "    }",
     "}",
     "",
     "// What can be read and written. A struct must name all three interfaces: libslang crashes on members that it would get",
     "// through this one.",
-    "public interface IRWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>",
+    "public interface IRWTensor<Element, let Rank : int> : ITensor<Element, Rank>, IWTensor<Element, Rank>",
     "{",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        get { return load(index); }",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<D>(expand each index)); }",
-    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
     "    }",
     "}",
     "",
     "// >>places",
     "",
-    "internal uint spyi_place<let D : int>(uint offset, int[D] strides, int[D] index)",
+    "internal int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)",
     "{",
+    "    int at = offset;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d) offset += uint(index[d] * strides[d]);",
-    "    return offset;",
+    "    for (int d = 0; d < Rank; d = d + 1) at = at + index[d] * strides[d];",
+    "    return at;",
     "}",
     "",
-    "internal int[D] spyi_row_major<let D : int>(int[D] shape)",
+    "internal int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)",
     "{",
-    "    int[D] strides;",
+    "    int[Rank] strides;",
     "    int count = 1;",
     "    [ForceUnroll]",
-    "    for (int d = D - 1; d >= 0; --d)",
+    "    for (int d = Rank - 1; d >= 0; d = d - 1)",
     "    {",
     "        strides[d] = count;",
-    "        count *= shape[d];",
+    "        count = count * shape[d];",
     "    }",
     "    return strides;",
-    "}",
-    "",
-    "// How far the element at index 0 lies above the lowest one.",
-    "internal uint spyi_first<let D : int>(int[D] shape, int[D] strides)",
-    "{",
-    "    uint offset = 0;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d)",
-    "        if (strides[d] < 0 && shape[d] > 0) offset += uint((shape[d] - 1) * -strides[d]);",
-    "    return offset;",
     "}",
     "",
     "// >>tensors",
     "",
     "// Read only.",
-    "public struct Tensor<T, let D : int> : ITensor<T, D>",
+    "public struct Tensor<Element, let Rank : int> : ITensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = Tensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
     "}",
     "",
     "// Write only.",
-    "public struct WTensor<T, let D : int> : IWTensor<T, D>",
+    "public struct WTensor<Element, let Rank : int> : IWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = WTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "}",
     "",
     "// Read and write.",
-    "public struct RWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "public struct RWTensor<Element, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = RWTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "}",
     "",
-    "public typealias NDBuffer<T, let D : int> = Tensor<T, D>;",
-    "public typealias RWNDBuffer<T, let D : int> = RWTensor<T, D>;",
+    "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
+    "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
     NULL
 };
 
@@ -1372,39 +1397,45 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension int : IAtomicAddable",
     "{",
-    "    public static void atomic_add(int *at, int value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }",
     "}",
     "",
     "public extension uint : IAtomicAddable",
     "{",
-    "    public static void atomic_add(uint *at, uint value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }",
     "}",
     "",
     "public extension int64_t : IAtomicAddable",
     "{",
-    "    public static void atomic_add(int64_t *at, int64_t value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }",
     "}",
     "",
     "public extension uint64_t : IAtomicAddable",
     "{",
-    "    public static void atomic_add(uint64_t *at, uint64_t value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }",
     "}",
     "",
     "public extension float : IAtomicAddable",
     "{",
     "    public static void atomic_add(float *at, float value)",
     "    {",
-    "        if (spyi_adds_float(1))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<float> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 1) != 0)",
     "        {",
     "            ((Atomic<float> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint *bits = (uint *)at;",
-    "        uint before = *bits, seen;",
+    "        Atomic<uint> *bits = (Atomic<uint> *)at;",
+    "        uint before = bits.load();",
     "        for (;;)",
     "        {",
-    "            InterlockedCompareExchange(*bits, before, asuint(asfloat(before) + value), seen);",
-    "            if (seen == before) break;",
+    "            uint after = bit_cast<uint>(bit_cast<float>(before) + value);",
+    "            uint seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
@@ -1414,18 +1445,23 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public static void atomic_add(double *at, double value)",
     "    {",
-    "        if (spyi_adds_float(4))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<double> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 4) != 0)",
     "        {",
     "            ((Atomic<double> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint64_t *bits = (uint64_t *)at;",
-    "        uint64_t before = *bits, seen;",
+    "        Atomic<uint64_t> *bits = (Atomic<uint64_t> *)at;",
+    "        uint64_t before = bits.load();",
     "        for (;;)",
     "        {",
     "            uint64_t after = bit_cast<uint64_t>(bit_cast<double>(before) + value);",
-    "            InterlockedCompareExchange(*bits, before, after, seen);",
-    "            if (seen == before) break;",
+    "            uint64_t seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
@@ -1436,108 +1472,125 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public static void atomic_add(half *at, half value)",
     "    {",
-    "        if (spyi_adds_float(2))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<half> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 2) != 0)",
     "        {",
     "            ((Atomic<half> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint64_t address = uint64_t(at);",
-    "        uint *bits = (uint *)(address & ~uint64_t(3));",
-    "        uint shift = uint(address & 2) * 8;",
-    "        uint before = *bits, seen;",
+    "        uint64_t address = (uint64_t)at;",
+    "        bool upper = (address & 2ull) != 0ull;",
+    "        Atomic<uint> *bits = (Atomic<uint> *)(address & ~3ull);",
+    "        uint before = bits.load();",
     "        for (;;)",
     "        {",
-    "            half sum = bit_cast<half>(uint16_t(before >> shift)) + value;",
-    "            uint after = (before & ~(0xffffu << shift)) | (uint(bit_cast<uint16_t>(sum)) << shift);",
-    "            InterlockedCompareExchange(*bits, before, after, seen);",
-    "            if (seen == before) break;",
+    "            half2 pair = bit_cast<half2>(before);",
+    "            if (upper) pair.y = pair.y + value;",
+    "            else pair.x = pair.x + value;",
+    "            uint seen = bits.compareExchange(before, bit_cast<uint>(pair));",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
     "}",
     "",
-    "internal bool spyi_adds_float(int type)",
-    "{",
-    "    __target_switch",
-    "    {",
-    "    case cuda: return true;",
-    "    default: return (slangpy_atomic_floats & type) != 0;",
-    "    }",
-    "}",
-    "",
     "// >>vectors and matrices",
     "",
-    "public extension<S : IAtomicAddable, let N : int> vector<S, N> : IAtomicAddable",
+    "internal Item *spyi_item<Item>(Item *data, int at)",
     "{",
-    "    public static void atomic_add(vector<S, N> *at, vector<S, N> value)",
+    "    return __getAddress(data[at]);",
+    "}",
+    "",
+    "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
     "    {",
     "        [ForceUnroll]",
-    "        for (int i = 0; i < N; ++i) S.atomic_add((S *)at + i, value[i]);",
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add(spyi_item((Scalar *)at, i), value[i]);",
     "    }",
     "}",
     "",
-    "public extension<S : IAtomicAddable, let R : int, let C : int> matrix<S, R, C> : IAtomicAddable",
+    "// Row-major, as slangpy.h compiles.",
+    "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>",
+    "    matrix<Scalar, Rows, Columns> : IAtomicAddable",
     "{",
-    "    public static void atomic_add(matrix<S, R, C> *at, matrix<S, R, C> value)",
+    "    public static void atomic_add(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
     "    {",
     "        [ForceUnroll]",
-    "        for (int i = 0; i < R; ++i)",
-    "            [ForceUnroll]",
-    "            for (int j = 0; j < C; ++j) S.atomic_add(&((*at)[i][j]), value[i][j]);",
+    "        for (int i = 0; i < Rows; i = i + 1)",
+    "            vector<Scalar, Columns>.atomic_add(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);",
     "    }",
     "}",
     "",
     "// >>the tensor",
     "",
     "// A tensor to which threads add at the same time; loads and stores are plain.",
-    "public struct AtomicTensor<T : IAtomicAddable, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = AtomicTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "",
-    "    public void add(int[D] index, T value) { T.atomic_add(_data + spyi_place(_offset, strides, index), value); }",
-    "    public void add(vector<int, D> index, T value) { add(spyi_reverse(index), value); }",
-    "    public void add(int i0, T value) { add(spyi_collect<D>(i0), value); }",
-    "    public void add(int i0, int i1, T value) { add(spyi_collect<D>(i0, i1), value); }",
-    "    public void add(int i0, int i1, int i2, T value) { add(spyi_collect<D>(i0, i1, i2), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, T value) { add(spyi_collect<D>(i0, i1, i2, i3), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    public void add(int[Rank] index, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
+    "    public void add(int i0, Element value) { add(spyi_collect<Rank>(i0), value); }",
+    "    public void add(int i0, int i1, Element value) { add(spyi_collect<Rank>(i0, i1), value); }",
+    "    public void add(int i0, int i1, int i2, Element value) { add(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, Element value) { add(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
     "}",
     NULL
@@ -1570,36 +1623,52 @@ static const char *const spyi_slang_slangpy_call[] = {
     "// Its place in that group.",
     "public CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
     "",
-    "// The thread's own. A call of no dimensions never sets them.",
+    "// The thread's own; coordinates are worked out when somebody asks. A call of no dimensions never sets them.",
     "internal static int spyi_call_dimensionality = 0;",
-    "internal static int[8] spyi_call_id;",
+    "internal static int spyi_call_element;",
+    "internal static int[8] spyi_call_shape;",
     "internal static int[8] spyi_call_group_shape;",
     "",
     "internal CallShapeInfo spyi_call_info(int which)",
     "{",
     "    CallShapeInfo info;",
+    "    int rest = spyi_call_element;",
     "    info.dimensionality = spyi_call_dimensionality;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < 8; ++d)",
+    "    for (int d = 7; d >= 0; d = d - 1)",
     "    {",
     "        info.shape[d] = 0;",
     "        if (d >= spyi_call_dimensionality) continue;",
-    "        int id = spyi_call_id[d], size = spyi_call_group_shape[d];",
-    "        info.shape[d] = which == 0 ? id : which == 1 ? id / size : id % size;",
+    "        int id = rest, size = spyi_call_group_shape[d];",
+    "        if (d > 0) id = rest % spyi_call_shape[d];",
+    "        rest = rest / spyi_call_shape[d];",
+    "        if (which == 1) id = id / size;",
+    "        if (which == 2) id = id % size;",
+    "        info.shape[d] = id;",
     "    }",
     "    return info;",
     "}",
     "",
-    "// For generated kernels, before each element's function runs. group_shape: all 1 without call groups.",
-    "public void spyi_set_call<let N : int>(int[N] id, int[N] group_shape)",
+    "// For generated kernels, before each element's function runs: the element's number, the call's shape, a call group's.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape, int[Count] group_shape)",
     "{",
-    "    spyi_call_dimensionality = N;",
+    "    spyi_call_dimensionality = Count;",
+    "    spyi_call_element = element;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
+    "    for (int d = 0; d < Count; d = d + 1)",
     "    {",
-    "        spyi_call_id[d] = id[d];",
+    "        spyi_call_shape[d] = shape[d];",
     "        spyi_call_group_shape[d] = group_shape[d];",
     "    }",
+    "}",
+    "",
+    "// Without call groups: each element is one.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape)",
+    "{",
+    "    int[Count] group_shape;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
+    "    spyi_set_call(element, shape, group_shape);",
     "}",
     NULL
 };
@@ -1613,11 +1682,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "// The hash as N. Reed published it (\"Quick and Easy GPU Random Numbers in D3D11\", 2013).",
     "public uint wang_hash(uint seed)",
     "{",
-    "    seed = (seed ^ 61) ^ (seed >> 16);",
-    "    seed *= 9;",
-    "    seed = seed ^ (seed >> 4);",
-    "    seed *= 0x27d4eb2d;",
-    "    seed = seed ^ (seed >> 15);",
+    "    seed = (seed ^ 61u) ^ (seed >> 16u);",
+    "    seed = seed * 9u;",
+    "    seed = seed ^ (seed >> 4u);",
+    "    seed = seed * 0x27d4eb2du;",
+    "    seed = seed ^ (seed >> 15u);",
     "    return seed;",
     "}",
     "",
@@ -1649,10 +1718,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "{",
     "    public uint state;",
     "",
-    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0, bool hash_seed = true)",
+    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0u, bool hash_seed = true)",
     "    {",
-    "        state = thread_id ^ (hash_seed ? wang_hash(seed) : seed);",
-    "        for (uint i = 0; i < warmup; ++i) state = wang_hash(state);",
+    "        state = thread_id ^ seed;",
+    "        if (hash_seed) state = thread_id ^ wang_hash(seed);",
+    "        for (uint i = 0u; i < warmup; i = i + 1u) state = wang_hash(state);",
     "    }",
     "",
     "    [mutating]",
@@ -1664,10 +1734,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "",
     "    // Uniform in [low, high): 24 bits of the next value, scaled without fused operations.",
     "    [mutating]",
-    "    public float next_float(float low = 0, float high = 1)",
+    "    public float next_float(float low = 0.0f, float high = 1.0f)",
     "    {",
-    "        float value = spyi_add_product(low, high - low, float(next() >> 8) * 5.9604644775390625e-8f);",
-    "        return value == high ? low : value; // rounded up",
+    "        float value = spyi_add_product(low, high - low, float(next() >> 8u) * 5.9604644775390625e-8f);",
+    "        if (value == high) return low; // rounded up",
+    "        return value;",
     "    }",
     "}",
     NULL
@@ -1683,48 +1754,56 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "",
     "// >>coordinates",
     "",
-    "public int spyi_coordinate<let R : int>(uint element, int[R] shape, int dim)",
+    "public int spyi_coordinate<let Rank : int>(int element, int[Rank] shape, int dim)",
     "{",
     "    [ForceUnroll]",
-    "    for (int d = R - 1; d > 0; --d)",
+    "    for (int d = Rank - 1; d > 0; d = d - 1)",
     "    {",
-    "        if (d == dim) return int(element % uint(shape[d]));",
-    "        element /= uint(shape[d]);",
+    "        if (d == dim) return element % shape[d];",
+    "        element = element / shape[d];",
     "    }",
-    "    return int(element);",
+    "    return element;",
     "}",
     "",
-    "// The last N dimensions; 0 where the call has fewer.",
-    "public int[N] spyi_call_id<let N : int, let R : int>(uint element, int[R] shape)",
+    "// The last Count dimensions; 0 where the call has fewer.",
+    "public int[Count] spyi_call_id<let Count : int, let Rank : int>(int element, int[Rank] shape)",
     "{",
-    "    int[N] id = {};",
+    "    int[Count] id;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
-    "        if (R - N + d >= 0) id[d] = spyi_coordinate(element, shape, R - N + d);",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        id[d] = 0;",
+    "        if (Rank - Count + d >= 0) id[d] = spyi_coordinate(element, shape, Rank - Count + d);",
+    "    }",
     "    return id;",
     "}",
     "",
-    "// The element's number in the last place that stands for .x, 0 in the others.",
-    "public int[N] spyi_thread_id<let N : int>(uint element)",
+    "// The element's number in the place that becomes .x, 0 in the others.",
+    "public int[Count] spyi_thread_id<let Count : int>(int element)",
     "{",
-    "    int[N] id = {};",
-    "    id[0] = int(element);",
+    "    int[Count] id;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) id[d] = 0;",
+    "    id[0] = element;",
     "    return id;",
     "}",
     "",
-    "public struct SpyiGrid<let N : int>",
+    "public struct SpyiGrid<let Count : int>",
     "{",
-    "    public int[N] offset;",
-    "    public int[N] stride;",
+    "    public int[Count] offset;",
+    "    public int[Count] stride;",
     "}",
     "",
-    "// `map`: four bits for the kernel's dimension of each of the grid's.",
-    "public int[N] spyi_grid<let N : int, let R : int>(uint element, int[R] shape, SpyiGrid<N> grid, uint map)",
+    "// `map`: four bits for the call's dimension of each of the grid's.",
+    "public int[Count] spyi_grid<let Count : int, let Rank : int>(int element, int[Rank] shape, SpyiGrid<Count> grid, int map)",
     "{",
-    "    int[N] at = {};",
+    "    int[Count] at;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
-    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, int((map >> (4 * d)) & 15));",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, map & 15);",
+    "        map = map >> 4;",
+    "    }",
     "    return at;",
     "}",
     "",
@@ -1744,94 +1823,92 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "    public float high;",
     "}",
     "",
-    "public uint[N] spyi_hash<let N : int>(uint element, SpyiSequence sequence)",
+    "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)",
     "{",
     "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
-    "    uint[N] values = {};",
-    "    for (int i = 0; i < N; ++i) values[i] = hash.next();",
+    "    uint[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next();",
     "    return values;",
     "}",
     "",
-    "public float[N] spyi_random<let N : int>(uint element, SpyiSequence sequence)",
+    "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)",
     "{",
     "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
-    "    float[N] values = {};",
-    "    for (int i = 0; i < N; ++i) values[i] = hash.next_float(sequence.low, sequence.high);",
+    "    float[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next_float(sequence.low, sequence.high);",
     "    return values;",
     "}",
     "",
     "// >>arrays as what a parameter wants",
     "",
-    "public vector<T, N> spyi_vector<T, let N : int>(T[N] values)",
+    "public vector<Scalar, Count> spyi_to_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
     "{",
-    "    vector<T, N> result;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = values[i];",
-    "    return result;",
+    "    return spyi_vector(values);",
     "}",
     "",
     "// The last first.",
-    "public vector<T, N> spyi_reversed<T, let N : int>(T[N] values)",
+    "public vector<Scalar, Count> spyi_reversed<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
     "{",
-    "    vector<T, N> result;",
+    "    vector<Scalar, Count> result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = values[N - 1 - i];",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = values[Count - 1 - i];",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinArithmeticType, let N : int>(int[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinArithmeticType, let Count : int>(int[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinIntegerType, let N : int>(uint[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinIntegerType, let Count : int>(uint[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = __intCast<S>(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = __intCast<Scalar>(values[i]);",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinFloatingPointType, let N : int>(float[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinFloatingPointType, let Count : int>(float[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
     "    return result;",
     "}",
     "",
     "// >>tensors that are run over: an element of the call gets the part that lies `by` elements further on",
     "",
-    "public struct SpyiRows<T, let N : int>",
+    "public struct SpyiRows<Whole, let Count : int>",
     "{",
-    "    public T tensor;",
-    "    public int[N] strides;",
+    "    public Whole tensor;",
+    "    public int[Count] strides;",
     "}",
     "",
-    "public Tensor<T, D> spyi_row<T, let D : int>(Tensor<T, D> tensor, int by)",
+    "public Tensor<Element, Rank> spyi_row<Element, let Rank : int>(Tensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public WTensor<T, D> spyi_row<T, let D : int>(WTensor<T, D> tensor, int by)",
+    "public WTensor<Element, Rank> spyi_row<Element, let Rank : int>(WTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public RWTensor<T, D> spyi_row<T, let D : int>(RWTensor<T, D> tensor, int by)",
+    "public RWTensor<Element, Rank> spyi_row<Element, let Rank : int>(RWTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public AtomicTensor<T, D> spyi_row<T : IAtomicAddable, let D : int>(AtomicTensor<T, D> tensor, int by)",
+    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(",
+    "    AtomicTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     NULL
@@ -4212,6 +4289,8 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 
+SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
+
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 
@@ -4667,7 +4746,8 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
-    const spyi_sl_library *library; // NULL until the first unit
+    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library;  // NULL until the first unit
     spyi_sl_source_files files;
     spyi_atomic loads;
 };
@@ -5758,9 +5838,14 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     if (embedded) {
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            const spyi_sl_stored *stored = &compiler->embedded_stored[i];
             size_t n = strlen(compiler->embedded[i].name);
-            found =
-                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+            if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+                *out = compiler->library->slang_createBlob(stored->data, stored->size);
+                return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+            }
+            found = strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
@@ -5909,6 +5994,33 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
+static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
+    spyi_sl_blob *blob = NULL;
+    if (module->v->serialize(module, &blob) < 0 || !blob) return false;
+    size_t size = blob->v->getBufferSize(blob);
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    stored->name = spyi_strdup(name ? name : "");
+    stored->path = spyi_strdup(path ? path : "");
+    stored->data = malloc(size ? size : 1);
+    stored->size = size;
+    if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
+    spyi_sl_blob_free(&blob);
+    return stored->data != NULL;
+}
+
+// The next sessions get the embedded modules that this one has compiled in serialized form.
+static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
+    for (size_t i = 0; i < compiler->embedded_count; ++i) {
+        spyi_sl_module *module = NULL;
+        if (compiler->embedded_stored[i].data ||
+            !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
+            continue;
+        const char *path = module->v->getFilePath(module);
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+            spyi_sl_serialize(module, &compiler->embedded_stored[i]);
+    }
+}
+
 // Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
 // serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
@@ -5919,21 +6031,7 @@ static bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        spyi_sl_blob *blob = NULL;
-        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
-            good = false;
-        } else {
-            size_t size = blob->v->getBufferSize(blob);
-            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
-            spyi_sl_stored *s = &stored[kept++];
-            s->name = spyi_strdup(name ? name : "");
-            s->path = spyi_strdup(path ? path : "");
-            s->data = malloc(size ? size : 1);
-            s->size = size;
-            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
-            else good = false;
-        }
-        spyi_sl_blob_free(&blob);
+        good = m && spyi_sl_serialize(m, &stored[kept++]);
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -6032,7 +6130,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_count = desc->embedded_count;
+    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
     return c;
@@ -6042,6 +6141,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -6141,6 +6241,7 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
             spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
         } else {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
+            spyi_sl_keep_embedded(compiler, unit->live->session);
         }
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -6168,6 +6269,14 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
 }
 
 // >>compiler/reflect.c --------------------------------------------------------------------------------------
@@ -9213,7 +9322,7 @@ typedef struct spyi_leaf {
 // Where a value's expression stands.
 typedef struct spyi_place_text {
     const char *field;   // its field in the parameter block: "spyi.x"
-    const char *element; // number of the call's element, a uint
+    const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call
 } spyi_place_text;
@@ -9258,6 +9367,7 @@ typedef struct spyi_bound {
     bool strict;          // strict_broadcasting
     spyi_options options;
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
@@ -10177,9 +10287,10 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 }
 
 static void spyi_bound_reset(spyi_attempt *a) {
-    bool strict = a->bound.strict;
+    bool strict = a->bound.strict, call_info = a->bound.call_info;
     spyi_bound_free(&a->bound);
     a->bound.strict = strict;
+    a->bound.call_info = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -10440,6 +10551,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -10580,7 +10692,7 @@ typedef struct spyi_variant_key {
     uint8_t index64;  // offsets beyond 32 bits
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
-    uint8_t reserved;
+    uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -10626,7 +10738,9 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+// Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
@@ -10662,6 +10776,7 @@ typedef struct spyi_emit_state {
     bool failed;        // out of memory
 } spyi_emit_state;
 
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
@@ -10896,9 +11011,7 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
     spyi_text_add(&field, "spyi.%s", s->names[i]);
-    if (s->key->rank == 0) spyi_text_add(&element, "0");
-    else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
-    else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
+    spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
     at.shape = "spyi._shape";
@@ -10917,12 +11030,12 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
     if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (b->uses_library) {
+    if (b->uses_library || b->call_info || key->grouped) {
         spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
             spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
     }
-    if (spyi_needs_coordinates(s)) {
+    if (spyi_needs_coordinates(s) && !key->grouped) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
             spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
@@ -11249,11 +11362,93 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>the body
 
-static void spyi_emit_index(spyi_emit_state *s) {
+// The number of the current element in the call, as an expression.
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
+}
+
+// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+static void spyi_emit_groups(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    uint32_t group[SPY_MAX_RANK], members = 1;
+    spyi_call_group(b, group);
+    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
+    if (b->options.threads[1] * b->options.threads[2] > 1)
+        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
+                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->out->group_size);
+    else
+        spyi_text_add(body, "    uint spy_l = %s;\n",
+                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
+    for (uint32_t d = b->rank; d-- > 0;) {
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+                      group[d]);
+        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
+                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
+                      group[d], group[d]);
+        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+    }
+    spyi_text_add(body, "    if (spy_g >= spy_n0");
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
+    for (uint32_t d = 1; d < b->rank; d++)
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+}
+
+static void spyi_emit_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Where each strided leaf's element is, from the coordinates.
+static void spyi_emit_offsets(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
     if (key->rank == 0) return;
+    if (key->grouped) {
+        spyi_emit_groups(s);
+        spyi_emit_offsets(s);
+        return;
+    }
     const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
@@ -11272,34 +11467,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
     }
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
-    const char *index = key->index64 ? "int64_t" : "int";
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
-    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(
-            body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, index, d);
-    }
-    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        uint32_t walk = spyi_walk_of(s, i);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
-        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
-        bool first = true;
-        for (uint32_t d = 0; d < key->rank; d++) {
-            bool innermost = d + 1u == key->rank;
-            if (innermost && walk == SPYI_WALK_STILL) continue;
-            spyi_text_add(body, first ? "" : " + ");
-            first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
-        }
-        spyi_text_add(body, first ? "0;\n" : ";\n");
-    }
+    spyi_emit_coordinates(s);
+    spyi_emit_offsets(s);
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
@@ -11353,6 +11522,13 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
         spyi_emit_variables(s, p, spyi_text_str(&name), false, indent);
         spyi_text_free(&name);
+    }
+    if (b->call_info && b->rank) {
+        uint32_t group[SPY_MAX_RANK];
+        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
+        spyi_element_text(s, &s->body);
+        spyi_text_add(&s->body,
+                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
     }
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
@@ -11425,12 +11601,22 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     spyi_text_add(out, ");\n}\n\n");
 }
 
+// The shape of a call group, for get_call_group_id() and its like.
+static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t group[SPY_MAX_RANK];
+    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
+    spyi_text_add(out, " };\n\n");
+}
+
 // Puts the parts together.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
     const char *spelling = s->bound->signature.spelling;
     bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
+    const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : spelling);
@@ -11440,13 +11626,17 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (out->block_size && !out->block_by_address)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
-                  out->group_size, SPYI_KERNEL_ENTRY);
+                  threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
+                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
+    if (threads[1] * threads[2] > 1)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
     const char *shape = key->rank == 0              ? "one element"
+                        : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
                                                     : "flat";
@@ -11458,13 +11648,29 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    const spyi_options *o = &bound->options;
+    uint32_t rank = o->group.rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
+    if (rank) {
+        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
+        return bound->rank > 0;
+    }
+    if (o->threads[1] * o->threads[2] <= 1) return false;
+    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
+    return bound->rank > 0;
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+    const uint32_t *threads = bound->options.threads;
+    if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
     return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
@@ -11483,7 +11689,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(&device->base->limits, key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
@@ -11537,9 +11743,9 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
                                spyi_text *out) {
     if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
     else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_vector", array);
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector", array);
     else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
-    else spyi_text_add(out, "spyi_array<%s>(%s)", spyi_spell(type->element), array);
+    else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
 }
 
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
@@ -11636,7 +11842,7 @@ static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
 static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     uint32_t map = 0;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%xu)", at->element, at->shape,
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
                    at->field, map);
 }
 
@@ -12899,7 +13105,14 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
     }
     if (launch->count == 0) return SPY_OK;
-    spyi_collapse(b, launch);
+    uint32_t group[SPY_MAX_RANK];
+    launch->key.grouped = spyi_call_group(b, group);
+    if (launch->key.grouped) {
+        launch->rank = launch->shape.rank;
+        memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
+    } else {
+        spyi_collapse(b, launch);
+    }
     launch->key.rank = (uint8_t)launch->rank;
     launch->key.width = 1;
     launch->key.unroll = 1;
@@ -12909,8 +13122,10 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    spyi_try_wide(b, launch, limits);
-    spyi_try_unroll(b, launch, limits);
+    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
+        spyi_try_wide(b, launch, limits);
+        spyi_try_unroll(b, launch, limits);
+    }
     spyi_choose_access(b, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
@@ -12918,8 +13133,11 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
     int64_t per_group =
-        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    int64_t groups = (launch->count + per_group - 1) / per_group, most = limits->info.max_group_count;
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
     launch->key.folded = groups > most;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
