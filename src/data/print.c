@@ -111,10 +111,17 @@ static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype)
     if (size > c->largest) c->largest = size;
 }
 
+static double spyi_print_round(double value, spy_dtype dtype) {
+    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
+    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
+}
+
+// Numbers are compared as the type rounds them.
 static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
-    double beyond = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
-    c->with_exponent =
-        c->largest != 0 && (c->largest >= beyond || c->smallest < 1e-4 || c->largest / c->smallest > 1000);
+    if (c->largest == 0) return;
+    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
+    double ratio = spyi_print_round(c->largest / c->smallest, dtype);
+    c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
 }
 
 static spyi_digits spyi_column_digits(const spyi_column *c, double value, spy_dtype dtype) {
@@ -322,7 +329,7 @@ static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text 
     }
 }
 
-// Puts a word behind what the line holds, or on a new line if it would pass `width`. *line counts its characters.
+// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
 static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
                             size_t *line) {
     if (*line + size > width && *line > indent) {
@@ -335,19 +342,18 @@ static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size
 }
 
 static void spyi_print_row(spyi_printer *p, const spyi_spot *s, size_t depth) {
-    size_t indent = depth + 1, width = SPYI_PRINT_WIDTH - depth, line = indent;
+    size_t indent = depth + 1, width = SPYI_PRINT_WIDTH - depth - 1, line = indent;
     int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
     spyi_text word = { NULL, 0, 0 };
     for (int64_t i = 0; i < shown; i++) {
         spyi_spot item = spyi_spot_item(p, s, i);
         if (shown < n && i == SPYI_PRINT_EDGE) {
-            spyi_print_word(p, "...", 3, indent, width - 1, &line);
+            spyi_print_word(p, "...", 3, indent, width, &line);
             spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
         }
         spyi_text_clear(&word);
         spyi_spot_word(p, &item, &word);
-        // A bracket follows each but the last one at least, as numpy counts it.
-        spyi_print_word(p, spyi_text_str(&word), word.size, indent, i + 1 < shown ? width - 1 : width, &line);
+        spyi_print_word(p, spyi_text_str(&word), word.size, indent, width, &line);
         if (i + 1 < shown) spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
     }
     spyi_text_free(&word);

@@ -283,18 +283,14 @@ static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, 
     return SPY_OK;
 }
 
-#define SPYI_WHOLE INT64_MIN // as `first`: all elements
-
-static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, int64_t first, int64_t count,
-                                void *data, size_t size_bytes, bool upload) {
+// Elements range[0] .. range[0] + range[1], or all (NULL).
+static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
+                                       void *data, size_t size_bytes, bool upload) {
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
     if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    if (first == SPYI_WHOLE) {
-        first = 0;
-        count = tensor->element_count;
-    }
+    int64_t first = range ? range[0] : 0, count = range ? range[1] : tensor->element_count;
     spy_status status = spyi_check_elements(tensor, function, first, count);
     if (status == SPY_OK) status = spyi_check_transfer(tensor, function, count, data, size_bytes);
     if (status == SPY_OK) {
@@ -306,23 +302,24 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
 }
 
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
-    return spyi_tensor_transfer(tensor, "spy_tensor_read", SPYI_WHOLE, 0, data, size_bytes, false);
+    return spyi_tensor_transfer(tensor, "spy_tensor_read", NULL, data, size_bytes, false);
 }
 
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
-    return spyi_tensor_transfer(tensor, "spy_tensor_write", SPYI_WHOLE, 0, (void *)(uintptr_t)data, size_bytes, true);
+    return spyi_tensor_transfer(tensor, "spy_tensor_write", NULL, (void *)(uintptr_t)data, size_bytes, true);
 }
 
 spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
                                  size_t size_bytes) {
-    return spyi_tensor_transfer(tensor, "spy_tensor_read_range", first, count, data,
-                         size_bytes, false);
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_read_range", range, data, size_bytes, false);
 }
 
 spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
                                   size_t size_bytes) {
-    return spyi_tensor_transfer(tensor, "spy_tensor_write_range", first, count,
-                         (void *)(uintptr_t)data, size_bytes, true);
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_write_range", range, (void *)(uintptr_t)data, size_bytes,
+                                true);
 }
 
 spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
