@@ -38,17 +38,13 @@ static char *spyi_cursor_data(const spy_cursor *c) {
 }
 
 // Whether it stands somewhere; reports if not.
-static bool spyi_cursor_check(const spy_cursor *c, const char *function) {
-    if (!c->type) {
-        spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: the cursor stands nowhere: the function that gave it failed", function);
-        return false;
-    }
-    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR)) {
-        spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
-        return false;
-    }
-    return true;
+static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
+    if (!c->type)
+        return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: the cursor stands nowhere: the function that gave it failed", function);
+    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
+    return SPY_OK;
 }
 
 static spy_cursor spyi_cursor_nowhere(spy_device *device) {
@@ -219,7 +215,7 @@ static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spy
 spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
     const char *function = "spy_cursor_field";
     spy_cursor place = cursor;
-    if (!spyi_cursor_check(&cursor, function)) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
     const char *at = path;
@@ -239,7 +235,7 @@ spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
     spy_cursor place = cursor;
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (!spyi_cursor_check(&cursor, function)) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
     if (spyi_step_index(&place, index, &what, &status)) return place;
     spyi_cursor_fail(&cursor, status, function, &what);
     return spyi_cursor_nowhere(cursor.device);
@@ -257,16 +253,14 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
     return count;
 }
 
-// What happens to each scalar: it is checked, written or read.
-typedef enum spyi_cursor_job { SPYI_CURSOR_CHECK, SPYI_CURSOR_WRITE, SPYI_CURSOR_READ } spyi_cursor_job;
-
 typedef struct spyi_cursor_work {
-    spyi_cursor_job job;
+    bool write;      // values to the place; else the other way
+    bool check;      // only whether they fit
     spy_dtype dtype; // of values
     char *values;
-    size_t done; // scalars
-    char *stop;  // the one that does not fit
-    const spyi_type *stop_type;
+    size_t done;      // scalars
+    const char *stop; // the one that does not fit, and the type it does not fit into
+    spy_dtype stop_from, stop_to;
 } spyi_cursor_work;
 
 static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char *at) {
@@ -278,16 +272,12 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
         if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
     if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
     char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
-    bool fits = true;
-    switch (w->job) {
-    case SPYI_CURSOR_CHECK: fits = spyi_convert_scalars(scratch, type->scalar, value, w->dtype, 1); break;
-    case SPYI_CURSOR_WRITE: spyi_convert_scalars(at, type->scalar, value, w->dtype, 1); break;
-    case SPYI_CURSOR_READ: fits = spyi_convert_scalars(scratch, w->dtype, at, type->scalar, 1); break;
-    }
-    if (fits && w->job == SPYI_CURSOR_READ && value) memcpy(value, scratch, spyi_scalar_size(w->dtype));
-    if (!fits) {
-        w->stop = at;
-        w->stop_type = type;
+    char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
+    spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
+    if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
+        w->stop = from;
+        w->stop_from = from_type;
+        w->stop_to = to_type;
         return false;
     }
     w->done++;
@@ -330,42 +320,44 @@ static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *func
     return what.size ? spyi_cursor_fail(c, status, function, &what) : SPY_OK;
 }
 
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
-    const char *function = "spy_cursor_write";
-    if (!spyi_cursor_check(&cursor, function)) return SPY_ERROR_INVALID_ARGUMENT;
-    spy_status status = spyi_cursor_check_values(&cursor, function, &dtype, count, values);
+static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function, spy_dtype dtype,
+                                      size_t count, void *values, bool write) {
+    spy_status status = spyi_cursor_check(c, function);
+    if (status == SPY_OK) status = spyi_cursor_check_values(c, function, &dtype, count, values);
     if (status != SPY_OK) return status;
-    spyi_cursor_work w = { SPYI_CURSOR_CHECK, dtype, (char *)(uintptr_t)values, 0, NULL, NULL };
-    if (!spyi_cursor_walk(&cursor, &w)) { // nothing is written before all are known to fit
+    spyi_cursor_work w;
+    memset(&w, 0, sizeof w);
+    w.write = write;
+    w.check = true; // nothing is changed before all are known to fit
+    w.dtype = dtype;
+    w.values = (char *)values;
+    if (!spyi_cursor_walk(c, &w)) {
         spyi_text what = { NULL, 0, 0 };
-        spyi_scalar_text(w.values + w.done * spyi_scalar_size(dtype), dtype, &what);
-        spyi_text_add(&what, " (value %zu of %zu) does not fit into %s", w.done, count, w.stop_type->display);
-        return spyi_cursor_fail(&cursor, SPY_ERROR_OUT_OF_RANGE, function, &what);
+        spyi_scalar_text(w.stop, w.stop_from, &what);
+        spyi_text_add(&what, " (value %zu of %zu) does not fit into %s", w.done, count,
+                      spy_dtype_name(w.stop_to));
+        return spyi_cursor_fail(c, SPY_ERROR_OUT_OF_RANGE, function, &what);
     }
-    w.job = SPYI_CURSOR_WRITE;
-    spyi_cursor_walk(&cursor, &w);
-    spyi_cursor_written(&cursor);
+    w.check = false;
+    spyi_cursor_walk(c, &w);
+    if (write) spyi_cursor_written(c);
     return SPY_OK;
 }
 
+spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+    return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
+}
+
 spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
-    const char *function = "spy_cursor_read";
-    if (!spyi_cursor_check(&cursor, function)) return SPY_ERROR_INVALID_ARGUMENT;
-    spy_status status = spyi_cursor_check_values(&cursor, function, &dtype, count, values);
-    if (status != SPY_OK) return status;
-    spyi_cursor_work w = { SPYI_CURSOR_READ, dtype, (char *)values, 0, NULL, NULL };
-    if (spyi_cursor_walk(&cursor, &w)) return SPY_OK;
-    spyi_text what = { NULL, 0, 0 };
-    spyi_scalar_text(w.stop, w.stop_type->scalar, &what);
-    spyi_text_add(&what, " (scalar %zu of %zu) does not fit into %s", w.done, count, spy_dtype_name(dtype));
-    return spyi_cursor_fail(&cursor, SPY_ERROR_OUT_OF_RANGE, function, &what);
+    return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
 }
 
 // >>bytes of a place
 
 static spy_status spyi_cursor_check_data(const spy_cursor *c, const char *function, const void *data,
                                          size_t size_bytes) {
-    if (!spyi_cursor_check(c, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_status status = spyi_cursor_check(c, function);
+    if (status != SPY_OK) return status;
     spyi_text what = { NULL, 0, 0 };
     if (size_bytes == spyi_cursor_size(c) && (data || !size_bytes)) return SPY_OK;
     if (size_bytes == spyi_cursor_size(c)) {
@@ -487,10 +479,10 @@ spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data
 
 spy_status spy_cursor_apply(spy_cursor cursor) {
     const char *function = "spy_cursor_apply";
-    if (!spyi_cursor_check(&cursor, function)) return SPY_ERROR_INVALID_ARGUMENT;
     spyi_cursor_range *range = cursor.range;
-    if (!range) return SPY_OK;
-    spy_status entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
+    spy_status entered = spyi_cursor_check(&cursor, function);
+    if (entered != SPY_OK || !range) return entered;
+    entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
