@@ -49,7 +49,8 @@ spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes
 spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
 
 // Copy the elements that were written since the creation or the last apply to the tensor, in the device's order of
-// work; all other elements stay untouched. Any cursor of the range will do. Cost: an upload for each run of such elements.
+// work; all other elements stay untouched. An element is copied whole: its other fields become what they were when it was
+// read. Any cursor of the range will do. Cost: an upload for each run of such elements.
 spy_status spy_cursor_apply(spy_cursor cursor);
 // Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
 // are invalid then. Nowhere and the program's own memory are ignored. Threads: any.

@@ -152,8 +152,8 @@ spy_index spy_index_new(void) {
 // What Python's slice(start, stop, step).indices(n) begins at and how many it has.
 // Source: docs.python.org, "Common sequence operations", notes 3 to 5.
 static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
-    int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start,
-            stop = item->stop, low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
+            low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
     if (start == SPY_INDEX_NONE) start = step < 0 ? high : low;
     else if (start < 0) start = start < -n ? low : start + n;
     else if (start > high) start = high;
@@ -209,8 +209,9 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
                       function, dim);
             return false;
         } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
-            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: item %zu has kind %d, which is none of spy_index_kind",
-                      function, i, (int)item->kind);
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
+                      (int)item->kind);
             return false;
         }
         if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;

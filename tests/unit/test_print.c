@@ -44,6 +44,7 @@ static void test_floats(void **state) {
     SAY(float, SPY_FLOAT32, SPY_SHAPE(3), "float (3,)\n[ 1.e+20     inf -1.e+00]", 1e20f, INFINITY, -1);
     SAY(float, SPY_FLOAT32, SPY_SHAPE(2), "float (2,)\n[-0.  0.]", -0.0f, 0);
     SAY(float, SPY_FLOAT32, SPY_SHAPE(3), "float (3,)\n[0.00012346 0.1        0.05      ]", 0.00012345679f, 0.1f, 0.05f);
+    SAY(float, SPY_FLOAT32, SPY_SHAPE(2), "float (2,)\n[0.0001 0.05  ]", 1e-4f, 0.05f); // 1e-4f is below 1e-4
     SAY(double, SPY_FLOAT64, SPY_SHAPE(3), "double (3,)\n[0.1        0.12345679 7.        ]", 0.1, 0.123456789123, 7);
     SAY(double, SPY_FLOAT64, SPY_SHAPE(3), "double (3,)\n[ 1.e-300  1.e+300 -1.e+000]", 1e-300, 1e300, -1);
     SAY(double, SPY_FLOAT64, SPY_SHAPE(2), "double (2,)\n[99999999.5 50000000. ]", 99999999.5, 5e7);

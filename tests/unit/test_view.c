@@ -245,6 +245,12 @@ static void test_flat(void **state) {
     spy_tensor *deep = TYPED("float3x3", SPY_SHAPE(1, 1, 1, 1, 1, 1, 2), NULL);
     assert_null(spy_create_flat_view(deep));
     ERROR_IS(SPY_ERROR_TYPE_MISMATCH, "rank above 8");
+    assert_null(spy_create_flat_view(NULL));
+    THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_create_flat_view", "NULL");
+    assert_null(spy_create_view_as(NULL, "float", NULL));
+    THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_create_view_as", "NULL");
+    assert_null(spy_create_reshape(NULL, SPY_SHAPE(1)));
+    THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_create_reshape", "NULL");
     spy_release_tensor(mixed);
     spy_release_tensor(nested);
     spy_release_tensor(deep);
