@@ -53,7 +53,8 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     int64_t count = t->element_count;
     if (t->contiguous && size > SPYI_FILL_BYTES)
         count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
-    char *some = (char *)malloc((size_t)count * host_stride);
+    char *some = NULL;
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)malloc((size_t)count * host_stride);
     if (!some) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -70,7 +71,17 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     return status;
 }
 
-SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *t, const void *element, spyi_text *error) {
+// The tensor without what repeats its elements: stretched dimensions are written once.
+static spy_tensor spyi_without_repeats(const spy_tensor *t) {
+    spy_tensor once = *t;
+    for (uint32_t i = 0; i < once.shape.rank; i++)
+        if (once.strides.dims[i] == 0 && once.shape.dims[i] > 1) once.shape.dims[i] = 1;
+    spyi_tensor_measure(&once);
+    return once;
+}
+
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error) {
+    spy_tensor once = spyi_without_repeats(tensor), *t = &once;
     size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
     if (t->element_count == 0) return SPY_OK;
     char *host = (char *)calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;

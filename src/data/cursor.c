@@ -6,7 +6,6 @@ typedef struct spyi_cursor_range {
     spyi_object object;
     spy_tensor *tensor; // retained
     int64_t first, count;
-    size_t size; // bytes of data
     char *data;
     bool *written;                             // by element: differs from the tensor
     struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
@@ -400,9 +399,10 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
 static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
-    size_t size = (size_t)count * spyi_type_host_stride(tensor->type);
-    char *data = (char *)calloc(1, size + 1);
-    bool *written = (bool *)calloc((size_t)count + 1, sizeof *written);
+    size_t size = spyi_type_host_stride(tensor->type);
+    bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
+    char *data = some ? (char *)calloc((size_t)count + 1, size) : NULL;
+    bool *written = some ? (bool *)calloc((size_t)count + 1, sizeof *written) : NULL;
     if (!range || !data || !written) {
         free(data);
         free(written);
@@ -416,7 +416,6 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
     range->tensor = tensor;
     range->first = first;
     range->count = count;
-    range->size = size;
     range->data = data;
     range->written = written;
     range->next = device->cursor_ranges;

@@ -264,8 +264,9 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
 static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, int64_t count,
                                       const void *data, size_t size_bytes) {
     spyi_context *ctx = &tensor->object.device->ctx;
-    uint64_t needed = (uint64_t)count * spyi_type_host_stride(tensor->type);
-    if (size_bytes != needed) {
+    size_t stride = spyi_type_host_stride(tensor->type);
+    uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
+    if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
         spyi_text text = { NULL, 0, 0 };
         if (count == tensor->element_count) {
             spyi_text_add(&text, "a tensor ");
@@ -279,7 +280,7 @@ static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, 
         spyi_text_free(&text);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && needed) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+    if (!data && count) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
     return SPY_OK;
 }
 

@@ -335,10 +335,46 @@ static void test_failures(void **state) {
     spy_release_tensor(t);
 }
 
+// Any text as a path gives a place inside the element, or an error.
+static void test_any_path(void **state) {
+    (void)state;
+    static const char *const pieces[] = { "[3]", "[0]", "[1]", "[9]", "[10]", ".", "[", "]", "light", "color", "m", "table",
+                                          "kind", "h", "x", "z", "w", "r", "on", "power", "-", "[00000002]", " " };
+    spy_tensor *t = make_items();
+    spy_cursor c = spy_create_cursor(t, 0, 10);
+    uint64_t random = 1;
+    size_t good = 0;
+    for (size_t i = 0; i < test_count(200000); i++) {
+        char path[256] = "";
+        size_t n = 1 + i % 7;
+        for (size_t k = 0; k < n; k++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            size_t piece = (size_t)(random >> 33) % (sizeof pieces / sizeof *pieces);
+            if (k % 2 == (k > 0) && (random >> 20) % 4) piece = k ? 5 : piece % 4; // mostly as paths are
+            strcat(path, pieces[piece]);
+        }
+        spy_cursor place = spy_cursor_field(c, path);
+        if (!place.type) {
+            assert_int_not_equal(spy_take_error(device).code, SPY_OK);
+            continue;
+        }
+        char bytes[sizeof(item)];
+        spy_cursor_info info = spy_get_cursor_info(place);
+        assert_true(info.size_bytes <= sizeof bytes && place.offset + info.size_bytes <= sizeof(item));
+        GOOD(spy_cursor_read_data(place, bytes, info.size_bytes));
+        if (info.size_bytes <= 4) assert_memory_equal(bytes, (const char *)&items[place.index] + place.offset, info.size_bytes);
+        good++;
+    }
+    assert_true(good > 100);
+    spy_release_cursor(c);
+    spy_release_tensor(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths), cmocka_unit_test(test_writes), cmocka_unit_test(test_strided),
         cmocka_unit_test(test_over),  cmocka_unit_test(test_errors), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_any_path),
     };
     return cmocka_run_group_tests(tests, setup, data_close);
 }
