@@ -6,7 +6,7 @@
 #define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
 
 // All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
-static bool spyi_fill_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
+static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
     size_t stride = spyi_type_device_stride(t->type);
     uint64_t grid = t->object.device->base->limits.fill_alignment;
     char *word = (char *)pattern;
@@ -92,7 +92,7 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     if (element) memcpy(host, element, host_stride);
     spyi_type_to_device(t->type, image, host, 1);
     uint32_t pattern = 0;
-    spy_status status = t->contiguous && spyi_fill_pattern(t, image, &pattern)
+    spy_status status = t->contiguous && spyi_repeat_pattern(t, image, &pattern)
                             ? spyi_fill_range(t, pattern, error)
                             : spyi_fill_elements(t, host, error);
     free(host);
@@ -125,7 +125,7 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     }
 }
 
-static spy_status spyi_fill_value(spy_tensor *t, double value, spyi_text *error) {
+static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
     spy_status status = SPY_ERROR_OUT_OF_RANGE;
     char *element = (char *)calloc(1, spyi_type_host_stride(t->type));
     if (!element) {
@@ -144,7 +144,7 @@ spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
     if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = tensor->element_count ? spyi_fill_value(tensor, value, &error) : SPY_OK;
+    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
     if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     spyi_leave(device);
     return status;

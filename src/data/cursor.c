@@ -54,7 +54,7 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
 }
 
 // Parts that [i] counts; 0: none. *part: their type, in C's layout one behind the other.
-static int64_t spyi_type_parts(const spyi_type *type, const spyi_type **part) {
+static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
     if (type->kind == SPYI_TYPE_ARRAY) return type->count;
@@ -67,7 +67,7 @@ static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type
     const spyi_type *part;
     size_t size = out->size;
     if (from == type && offset == 0) return true;
-    int64_t n = spyi_type_parts(from, &part);
+    int64_t n = spyi_cursor_parts(from, &part);
     if (n > 0) {
         size_t step = spyi_type_host_stride(part), i = offset / step;
         if (from->kind == SPYI_TYPE_VECTOR)
@@ -118,7 +118,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
 // To part `index`; false: `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_type_parts(spyi_cursor_type(c), &part);
+    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
     if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
         *status = SPY_ERROR_TYPE_MISMATCH;
         spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
@@ -244,7 +244,7 @@ spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
 
 static size_t spyi_cursor_scalar_count(const spyi_type *type) {
     const spyi_type *part;
-    int64_t n = spyi_type_parts(type, &part);
+    int64_t n = spyi_cursor_parts(type, &part);
     size_t count = 0;
     if (n > 0) return (size_t)n * spyi_cursor_scalar_count(part);
     if (type->kind != SPYI_TYPE_STRUCT) return 1;
@@ -264,7 +264,7 @@ typedef struct spyi_cursor_work {
 
 static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char *at) {
     const spyi_type *part;
-    int64_t n = spyi_type_parts(type, &part);
+    int64_t n = spyi_cursor_parts(type, &part);
     for (int64_t i = 0; i < n; i++)
         if (!spyi_cursor_scalars(w, part, at + (size_t)i * spyi_type_host_stride(part))) return false;
     for (uint32_t i = 0; i < type->field_count; i++)
@@ -525,7 +525,7 @@ spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
     if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
     info.type = spyi_type_user_name(type);
     info.dtype = spyi_common_dtype(type);
-    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_type_parts(type, &part);
+    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
     info.scalar_count =
         spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
     info.size_bytes = spyi_cursor_size(&cursor);
