@@ -272,27 +272,26 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
                      function, (long long)tensor->element_count, (long long)count, (long long)first);
 }
 
-static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, int64_t count,
-                                      const void *data, size_t size_bytes) {
-    spyi_context *ctx = &tensor->object.device->ctx;
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+static spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                      size_t size_bytes, spyi_text *error) {
     size_t stride = spyi_type_host_stride(tensor->type);
     uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
     if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
-        spyi_text text = { NULL, 0, 0 };
         if (count == tensor->element_count) {
-            spyi_text_add(&text, "a tensor ");
-            spyi_shape_text(&tensor->shape, &text);
-            spyi_text_add(&text, " of %s has", tensor->type->display);
+            spyi_text_add(error, "a tensor ");
+            spyi_shape_text(&tensor->shape, error);
+            spyi_text_add(error, " of %s has", tensor->type->display);
         } else {
-            spyi_text_add(&text, "%lld elements of %s have", (long long)count, tensor->type->display);
+            spyi_text_add(error, "%lld elements of %s have", (long long)count, tensor->type->display);
         }
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: %s %llu bytes in C's layout, size_bytes is %zu",
-                  function, spyi_text_str(&text), (unsigned long long)needed, size_bytes);
-        spyi_text_free(&text);
+        spyi_text_add(error, " %llu bytes in C's layout, size_bytes is %zu", (unsigned long long)needed,
+                      size_bytes);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && count) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-    return SPY_OK;
+    if (data || !count) return SPY_OK;
+    spyi_text_add(error, "data is NULL");
+    return SPY_ERROR_INVALID_ARGUMENT;
 }
 
 // Elements range[0] .. range[0] + range[1], or all (NULL).
@@ -304,9 +303,9 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
     spyi_text error = { NULL, 0, 0 };
     int64_t first = range ? range[0] : 0, count = range ? range[1] : tensor->element_count;
     spy_status status = spyi_check_elements(tensor, function, first, count);
-    if (status == SPY_OK) status = spyi_check_transfer(tensor, function, count, data, size_bytes);
     if (status == SPY_OK) {
-        status = spyi_tensor_move(tensor, first, count, data, upload, &error);
+        status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
+        if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     }
     spyi_leave(device);
