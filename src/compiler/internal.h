@@ -73,12 +73,14 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     const spyi_sl_library *library; // NULL until the first unit
+    uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
     spyi_atomic loads;
 };
 
 struct spyi_unit {
     spyi_compiler *compiler;
+    uint32_t serial;        // unique in the compiler
     spyi_atomic references; // its owner and the units that link it
     char *name, *path;
     char **include_paths;
@@ -116,5 +118,10 @@ SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *funct
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, bool specialised, spyi_signature *out);
+
+// >>names.c
+
+// Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
+SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 #endif // SPYI_COMPILER_INTERNAL_H

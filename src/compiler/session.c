@@ -412,6 +412,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
+    unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     spyi_text path = { NULL, 0, 0 };
@@ -495,4 +496,8 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+uint32_t spyi_unit_serial(const spyi_unit *unit) {
+    return unit->serial;
 }
