@@ -532,6 +532,18 @@ static spyi_sl_decl *spyi_sl_extension_method(spyi_sl_builder *b, spyi_sl_decl *
     return NULL;
 }
 
+// "ns.Grid<T, N>" as a path: "ns::Grid".
+static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
+    spyi_text path = { NULL, 0, 0 };
+    int depth = 0;
+    for (; *name; ++name) {
+        if (*name == '<') ++depth;
+        if (depth == 0) spyi_text_add_n(&path, *name == '.' ? "::" : name, *name == '.' ? 2 : 1);
+        if (*name == '>') --depth;
+    }
+    return spyi_sl_keep_text(b->to, &path);
+}
+
 static void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                                    spyi_sl_nodes *out) {
     const char *name = NULL;
@@ -543,7 +555,7 @@ static void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const
     spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     node.type = type;
-    root.path = node.name;
+    root.path = spyi_sl_type_path(b, node.name);
     node.text = spyi_sl_scope_text(b, "extension", &node, NULL);
     spyi_sl_declare_all(b, &root, &nodes);
     spyi_sl_give_children(b, &node, &nodes);

@@ -96,10 +96,19 @@ static void spyi_sl_add_string(const char *s, spyi_text *out) {
     spyi_text_add(out, "\"");
 }
 
+// With as few digits as give the same float.
+static void spyi_sl_add_float(double value, spyi_text *out) {
+    char digits[40];
+    int precision = 5;
+    do snprintf(digits, sizeof digits, "%.*g", ++precision, value);
+    while (precision < 9 && (float)strtod(digits, NULL) != (float)value);
+    spyi_text_add(out, "%s", digits);
+}
+
 void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     switch (constant->kind) {
     case SPY_CONSTANT_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
-    case SPY_CONSTANT_FLOAT: spyi_text_add(out, "%.9g", constant->float_value); break;
+    case SPY_CONSTANT_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
     case SPY_CONSTANT_STRING: spyi_sl_add_string(constant->string, out); break;
     default: spyi_text_add(out, "..."); break;
     }
@@ -267,7 +276,8 @@ static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_ki
     if (!slang) return NULL;
     if (kind == SPY_TYPE_POINTER) element = spyi_sl_pointee(b, type->name);
     if (kind == SPY_TYPE_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
-    if (kind == SPY_TYPE_ARRAY || kind == SPY_TYPE_CONSTANT_BUFFER || kind == SPY_TYPE_PARAMETER_BLOCK)
+    if (kind == SPY_TYPE_ARRAY || kind == SPY_TYPE_ENUM || kind == SPY_TYPE_CONSTANT_BUFFER ||
+        kind == SPY_TYPE_PARAMETER_BLOCK)
         element = b->lib->spReflectionType_GetElementType(slang);
     return element ? spyi_sl_type_info_of(b, element) : NULL;
 }

@@ -125,15 +125,6 @@ const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) 
 
 // >>types by name
 
-static void spyi_fail_type(spy_module *module, const spyi_declarations *declarations, const char *function,
-                           const char *name) {
-    spyi_text near_names = { NULL, 0, 0 };
-    spyi_near_paths(declarations, name, true, &near_names);
-    spyi_fail(&module->object.device->ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' knows no type '%s'%s",
-              function, module->name, name, spyi_text_str(&near_names));
-    spyi_text_free(&near_names);
-}
-
 // A type, with its description; NULL: the error has been reported. Inside the device.
 static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
                                               const spyi_type **type) {
@@ -146,18 +137,27 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
     }
     spyi_declarations *declarations = spyi_reflected(module, function);
     if (!declarations) return NULL;
+    const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
+    if (decl && spyi_names_type(decl) &&
+        (decl->flags & SPY_DECL_GENERIC)) { // to Slang it is a type all the same
+        spyi_fail(
+            ctx, SPY_ERROR_INVALID_ARGUMENT,
+            "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
+            function, name, module->name, decl->text);
+        return NULL;
+    }
     *type = spyi_unit_find_type(module->unit, name);
     if (!*type) {
-        spyi_fail_type(module, declarations, function, name);
+        spyi_text near_names = { NULL, 0, 0 };
+        spyi_near_paths(declarations, name, true, &near_names);
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' knows no type '%s'%s", function, module->name,
+                  name, spyi_text_str(&near_names));
+        spyi_text_free(&near_names);
         return NULL;
     }
     const spy_type_info *info = spyi_declarations_type(declarations, module->unit, *type);
     if (!info) spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-    if (!info || !info->decl || !(info->decl->flags & SPY_DECL_GENERIC)) return info;
-    spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-              "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
-              function, name, module->name, info->name);
-    return NULL;
+    return info;
 }
 
 const spy_type_info *spy_reflect_type(spy_module *module, const char *name) {
