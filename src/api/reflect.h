@@ -75,8 +75,8 @@ typedef struct spy_constant {
 } spy_constant;
 
 // [Name(1, 2.5, "text")]. Only attributes that are declared as structs: Slang does not list its own ([Differentiable] and
-// such), most of which are flags. Arguments of type double, half, int64_t and uint64_t have the kind NONE: Slang gives
-// int, uint, bool, enum, float and String ones only.
+// such), most of which are flags. Arguments of type double and half, and integers of more than 32 bits, have the kind
+// NONE: Slang does not give them.
 typedef struct spy_attribute {
     const char *name; // without the ending "Attribute" of its struct
     const spy_constant *args;

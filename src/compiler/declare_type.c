@@ -114,8 +114,7 @@ void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     }
 }
 
-// libslang gives integers through an int and numbers through a float, by the attribute's field; wider types come
-// cut off or not at all.
+// libslang gives integers through an int and numbers through a float; wider ones come cut off or not at all.
 static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attribute, unsigned index) {
     const spyi_sl_library *lib = b->lib;
     spyi_sl_type *type = lib->spReflectionUserAttribute_GetArgumentType(attribute, index);
@@ -295,7 +294,7 @@ static const char *spyi_sl_info_name(spyi_sl_builder *b, const spyi_type *type) 
 }
 
 static void spyi_sl_info_sizes(const spyi_type *type, spy_type_info *info) {
-    info->dtype = type->scalar;
+    info->dtype = type->kind == SPYI_TYPE_ARRAY ? SPY_DTYPE_DEFAULT : type->scalar;
     info->rows = type->rows;
     info->columns = type->columns;
     info->count = type->kind == SPYI_TYPE_ARRAY ? type->count : 0;
