@@ -440,7 +440,7 @@ static void test_types_by_name(void **state) {
         { "Wide", "Wide", SPY_TYPE_ENUM, SPY_UINT64, 1, 1, 0, 8, 8, "uint64_t" },
         { "ns::Cell", "ns.Cell", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 8, 8, NULL },
         { "ns::Cell[5]", "ns.Cell[5]", SPY_TYPE_ARRAY, SPY_DTYPE_DEFAULT, 1, 1, 5, 40, 40, "ns.Cell" },
-        { "Disk", "Circle", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, sizeof(host_circle), 80, NULL },
+        { "Disk", "Circle", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, sizeof(host_circle), 76, NULL },
         { "Grid<float>", "Grid<float, 3>", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 12, 12, NULL },
         { "Grid<ns::Cell, 4>", "Grid<ns.Cell, 4>", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 32, 32, NULL },
         { "Grid<float>.Row", "Grid<float, 3>.Row", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 4, 4, NULL },
