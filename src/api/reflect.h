@@ -109,7 +109,7 @@ struct spy_decl {
     uint32_t flags;              // spy_decl_flags
     const char *name;            // "area"
     const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
-                                 // for imports, constraints, extensions (not for what is in them) and the root
+                                 // for what has no name, imports, constraints, extensions (not what is in them) and the root
     const char *text;            // as one writes it: "float lerp(float a, float b = 1)", "struct Circle", "Red = 0"
     const spy_type_info *type;   // of a variable, parameter, field, property; a function's result; the type that a struct,
                                  // enum, interface or alias declares; NULL where there is none

@@ -172,11 +172,13 @@ static void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, 
 static void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
                                    spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_PARAMETER, lib->spReflectionVariable_GetName(v));
+    const char *name = lib->spReflectionVariable_GetName(v);
+    bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_PARAMETER, anonymous ? "" : name);
     bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
          is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
     spyi_text own = { NULL, 0, 0 };
-    spyi_text_add(&own, "%s::%s", path, node.name);
+    if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
     node.path = spyi_sl_keep_text(b->to, &own);
     spyi_sl_variable_node(b, v, &node);
     if (is_out || is_inout) node.flags |= SPY_DECL_OUT;
@@ -376,6 +378,12 @@ static spyi_sl_decl *spyi_sl_child_named(spyi_sl_builder *b, spyi_sl_decl *decl,
     return NULL;
 }
 
+static bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl) {
+    return (spyi_sl_child_named(b, decl, "get") || spyi_sl_child_named(b, decl, "set") ||
+            spyi_sl_child_named(b, decl, "ref")) &&
+           !spyi_sl_child_named(b, decl, "This"); // an interface may have methods of these names
+}
+
 static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const char *name,
                                   const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
@@ -446,18 +454,14 @@ static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_t
     spyi_sl_push(b, out, &node);
 }
 
-static void spyi_sl_declare_unnamed_kind(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
-                                         const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                  const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE;
     spyi_text path = { NULL, 0, 0 }, full = { NULL, 0, 0 };
     if (scope->kind == SPY_DECL_INTERFACE && strcmp(name, "This") == 0) return;
-    if (spyi_sl_child_named(b, decl, "get") || spyi_sl_child_named(b, decl, "set") ||
-        spyi_sl_child_named(b, decl, "ref")) {
-        // An interface may have methods of these names.
-        if (!spyi_sl_child_named(b, decl, "This")) {
-            spyi_sl_property_node(b, decl, name, scope, out);
-            return;
-        }
+    if (spyi_sl_is_property(b, decl)) {
+        spyi_sl_property_node(b, decl, name, scope, out);
+        return;
     }
     spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", name);
     // A generic's name alone is no type.
@@ -500,12 +504,15 @@ static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const cha
     return false;
 }
 
-// The type that has the method: one of the module's so far, or a built-in one.
+// The type that has the method: one of the module's so far, or a built-in one. Inside a generic only generic ones: all
+// types that implement I have the methods of extension<T : I> T.
 static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
     spyi_types *types = b->unit->compiler->types;
-    for (uint32_t i = 0; i < b->type_count; ++i)
+    for (uint32_t i = 0; i < b->type_count; ++i) {
+        if (b->open && !strchr(spyi_sl_type_info_of(b, b->types[i])->name, '<')) continue;
         if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
-    for (uint32_t columns = 1; columns <= 4; ++columns) {
+    }
+    for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
         for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
             const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
                                                  : spyi_type_vector(types, (spy_dtype)scalar, columns);
@@ -516,20 +523,27 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
     return NULL;
 }
 
-// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives.
-static spyi_sl_decl *spyi_sl_extension_method(spyi_sl_builder *b, spyi_sl_decl *decl, const char **name) {
-    unsigned count = b->lib->spReflectionDecl_getChildrenCount(decl);
+// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
+// properties. Gives its first function; NULL when there are properties only.
+static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
+                                 const char **name) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    bool properties = false;
     for (unsigned i = 0; i < count; ++i) {
-        spyi_sl_decl *child = b->lib->spReflectionDecl_getChild(decl, i);
-        unsigned kind = child ? b->lib->spReflectionDecl_getKind(child) : 0;
-        *name = child ? b->lib->spReflectionDecl_getName(child) : NULL;
-        if (!*name || spyi_sl_is_synthesised(*name)) continue;
-        if (kind == SPYI_SL_DECL_FUNCTION) return child;
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        *name = child ? lib->spReflectionDecl_getName(child) : NULL;
+        if (!*name || (spyi_sl_is_synthesised(*name) && strcmp(*name, "$init") != 0)) continue;
         spyi_sl_generic *generic =
-            kind == SPYI_SL_DECL_GENERIC ? b->lib->spReflectionDecl_castToGeneric(child) : NULL;
-        if (generic) return b->lib->spReflectionGeneric_GetInnerDecl(generic);
+            kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
+        *method = kind == SPYI_SL_DECL_FUNCTION ? child
+                  : generic                     ? lib->spReflectionGeneric_GetInnerDecl(generic)
+                                                : NULL;
+        if (*method) return true;
+        properties = properties || (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
     }
-    return NULL;
+    return properties;
 }
 
 // "ns.Grid<T, N>" as a path: "ns::Grid".
@@ -547,9 +561,9 @@ static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
 static void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                                    spyi_sl_nodes *out) {
     const char *name = NULL;
-    spyi_sl_decl *method = spyi_sl_extension_method(b, decl, &name);
-    if (!method) return;
-    spyi_sl_type *slang = spyi_sl_extended(b, name, method);
+    spyi_sl_decl *method = NULL;
+    if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
+    spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
     const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
     spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
     spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
@@ -599,7 +613,7 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
         spyi_sl_give_children(b, &node, &nodes);
         spyi_sl_push(b, out, &node);
     } else if (kind == SPYI_SL_DECL_UNSUPPORTED) {
-        spyi_sl_declare_unnamed_kind(b, decl, generic, name, scope, out);
+        spyi_sl_declare_other(b, decl, generic, name, scope, out);
     }
     if (generic) b->open--;
 }

@@ -23,6 +23,7 @@ typedef struct spyi_sl_pending {
     const spyi_type *type;
     spyi_sl_type *slang;
     bool open;
+    uint32_t depth; // structs that it was met inside of
 } spyi_sl_pending;
 
 typedef struct spyi_sl_builder {
@@ -30,7 +31,8 @@ typedef struct spyi_sl_builder {
     spyi_unit *unit;
     const spyi_sl_library *lib;
     spyi_sl_live *live;
-    uint32_t open; // generics that the walk is inside of
+    uint32_t open;  // generics that the walk is inside of
+    uint32_t depth; // structs whose fields are being listed
     spyi_sl_pending *pending;
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // that the walk has met, where extensions look for theirs

@@ -224,6 +224,8 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 // >>types
 
+enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p; } has no end
+
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
     case SPYI_TYPE_VOID: return SPY_TYPE_VOID;
@@ -332,7 +334,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     info->name = spyi_sl_info_name(b, type);
     spyi_sl_info_sizes(type, info);
     info->element = spyi_sl_element_info(b, info->kind, type, slang);
-    if (info->kind != SPY_TYPE_STRUCT || !slang) return info;
+    if (info->kind != SPY_TYPE_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
     if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
         to->failed = true;
         return info;
@@ -342,6 +344,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     p->type = type;
     p->slang = slang;
     p->open = b->open != 0;
+    p->depth = b->depth;
     return info;
 }
 
@@ -356,6 +359,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
         spy_decl *fields =
             p.info->decl || !count ? NULL : (spy_decl *)spyi_sl_take(b->to, count * sizeof *fields);
         b->open = p.open;
+        b->depth = p.depth + 1;
         for (unsigned k = 0; fields && k < count; ++k) {
             spyi_sl_variable *v = b->lib->spReflectionType_GetFieldByIndex(p.slang, k);
             spyi_text text = { NULL, 0, 0 };
@@ -374,5 +378,5 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
         p.info->field_count = count;
     }
     b->pending_count = 0;
-    b->open = 0;
+    b->open = b->depth = 0;
 }

@@ -49,6 +49,9 @@ typedef struct spyi_sl_live {
     uint32_t by_id_count;
     spyi_sl_known *known; // open addressing
     uint32_t known_count, known_capacity;
+    spyi_sl_type **externs; // link-time types, once a struct has been asked for
+    uint32_t extern_count;
+    bool externs_known;
 } spyi_sl_live;
 
 // What a module was serialized to, so that a fresh session has it without its text.

@@ -187,6 +187,7 @@ static void spyi_sl_live_close(spyi_sl_live *live) {
     free(live->links);
     free(live->by_id);
     free(live->known);
+    free((void *)live->externs);
     free(live);
 }
 

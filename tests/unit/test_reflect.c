@@ -712,6 +712,64 @@ static void test_deep(void **state) {
     close_device(&t);
 }
 
+// What Slang allows and few write: link-time types and endless ones crash libslang when it is asked for their layout.
+static void test_odd(void **state) {
+    (void)state;
+    fixture t;
+    open_checked(&t, "interface IOps { This add(This o); static const int kind; __init(int x); T same<T>(T x); __subscript(int i) -> float { get; } }\n"
+                     "struct Ops : IOps { int v; Ops add(Ops o) { return o; } static const int kind = 3; __init(int x) { v = x; }\n"
+                     "    T same<T>(T x) { return x; } __subscript(int i) -> float { get { return 1; } } }\n"
+                     "extern struct Linked : IOps = Ops;\n"
+                     "struct UsesLinked { Linked l; float x; }\n"
+                     "namespace ns { interface IF { float f(); }; extern struct Body : IF { float a; float f() { return a; } }; }\n"
+                     "struct Endless<let N : int> { Ptr<Endless<N + 1>> p; int a[N]; }\n"
+                     "struct UsesEndless { Endless<2> e; }\n"
+                     "interface IEmpty { }\n"
+                     "struct B0 { float base; };\n"
+                     "extension B0 { property float half_base { get { return base / 2; } } __init(float a, float b, float c) { base = a; } }\n"
+                     "extension B0 : IEmpty { }\n"
+                     "extension<T : IEmpty> T { int emptied() { return 3; } }\n"
+                     "extension Ops { property int twice { get { return 2 * v; } } }\n"
+                     "[Flags] enum Bits { One, Two, Three };\n"
+                     "struct Outer<T> { struct In<U> { T t; U u; V deep<V>(V v) { return v; } }; In<int> n; };\n"
+                     "Outer<float>.In<half> made() { return {}; }\n"
+                     "float unnamed(float, int) { return 1; }\n"
+                     "float in_body(float x) { struct L { float q; }; L l; l.q = x; return l.q; }\n"
+                     "typealias Al<T> = Outer<T>;\n"
+                     "class Kls { float x; };\n"
+                     "[shader(\"mesh\")] [numthreads(32, 1, 1)] [outputtopology(\"triangle\")] void ms(OutputVertices<float4, 3> v, OutputIndices<uint3, 1> i) { }\n");
+    const spy_type_info *linked = type(&t, "Linked"), *endless = type(&t, "Endless<2>");
+    assert_int_equal(linked->kind, SPY_TYPE_STRUCT);
+    assert_int_equal(linked->size_bytes, 0);
+    assert_true(spy_has_type(t.module, "Linked"));
+    assert_int_equal(type(&t, "UsesLinked")->size_bytes, 0);
+    assert_int_equal(type(&t, "ns::Body")->field_count, 1);
+    assert_true(spy_type_implements(t.module, "Linked", "IOps"));
+    int depth = 0;
+    for (const spy_type_info *e = endless; e && e->field_count; e = e->fields[0].type->element) depth++;
+    assert_in_range(depth, 10, 100); // it ends somewhere
+    assert_int_equal(type(&t, "UsesEndless")->fields[0].type->kind, SPY_TYPE_STRUCT);
+    assert_int_equal(find(&t, "IOps::kind")->kind, SPY_DECL_VARIABLE);
+    assert_string_equal(find(&t, "IOps::add")->type->name, "IOps.This");
+    assert_string_equal(find(&t, "B0::half_base")->parent->text, "extension B0");
+    assert_string_equal(find(&t, "emptied")->parent->text, "extension"); // of a type parameter
+    assert_null(find(&t, "emptied")->parent->type);
+    assert_int_equal(find(&t, "twice")->kind, SPY_DECL_PROPERTY); // its type is not known
+    assert_int_equal(find(&t, "Bits::Three")->value.int_value, 4);
+    assert_string_equal(find(&t, "Outer::In::deep")->text, "V deep<V>(V v)");
+    const spy_type_info *in = find(&t, "made")->type;
+    assert_string_equal(in->name, "Outer<float>.In<half>");
+    assert_int_equal(in->fields[1].offset_bytes, 4);
+    assert_string_equal(find(&t, "unnamed")->text, "float unnamed(float, int)");
+    assert_null(spy_find_decl(t.module, "L"));
+    assert_int_equal(spy_take_error(t.device).code, SPY_ERROR_NOT_FOUND);
+    assert_string_equal(find(&t, "Al")->text, "typealias Al<T>");
+    assert_int_equal(find(&t, "Kls")->kind, SPY_DECL_OTHER);
+    assert_int_equal(find(&t, "ms")->stage, SPY_STAGE_MESH);
+    assert_int_equal(find(&t, "ms")->group_size[0], 32);
+    close_device(&t);
+}
+
 // >>what is refused
 
 static void test_refused(void **state) {
@@ -860,7 +918,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions),     cmocka_unit_test(test_attributes), cmocka_unit_test(test_types),    cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_types_by_name), cmocka_unit_test(test_implements), cmocka_unit_test(test_globals),  cmocka_unit_test(test_files),
-        cmocka_unit_test(test_empty),         cmocka_unit_test(test_many),       cmocka_unit_test(test_deep),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_empty),         cmocka_unit_test(test_many),       cmocka_unit_test(test_deep),     cmocka_unit_test(test_odd),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_released),      cmocka_unit_test(test_fresh_session), cmocka_unit_test(test_reload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
