@@ -46,7 +46,7 @@ typedef enum spy_decl_kind {
 typedef enum spy_decl_flags {
     SPY_DECL_STATIC = 1 << 0,
     SPY_DECL_CONST = 1 << 1,
-    SPY_DECL_EXTERN = 1 << 2,
+    SPY_DECL_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
     SPY_DECL_EXPORT = 1 << 3,
     SPY_DECL_MUTATING = 1 << 4,       // a method that changes its instance
     SPY_DECL_DIFFERENTIABLE = 1 << 5,

@@ -347,6 +347,8 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_scope inside = { kind, node.path, NULL, decl, scope->depth + 1 };
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN)) node.flags |= SPY_DECL_EXTERN;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT)) node.flags |= SPY_DECL_EXPORT;
     if (slang) {
         inside.type = spyi_sl_to_type(b->unit, b->live, slang, b->open != 0);
         node.type = spyi_sl_type_info(b, inside.type, slang);
@@ -678,8 +680,8 @@ spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
     spyi_sl_import_nodes(&b, &nodes);
     if (root) spyi_sl_declare_all(&b, &scope, &nodes);
     spyi_sl_give_children(&b, &to->root, &nodes);
-    spyi_sl_link(&to->root);
-    spyi_sl_list_fields(&b);
+    if (!to->failed) spyi_sl_link(&to->root);
+    if (!to->failed) spyi_sl_list_fields(&b);
     spyi_sl_builder_close(&b);
     spyi_global_unlock();
     if (!to->failed) return to;

@@ -373,7 +373,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             spyi_text_add(&text, "%s %s", fields[k].type ? fields[k].type->name : "?", fields[k].name);
             fields[k].text = spyi_sl_keep_text(b->to, &text);
         }
-        if (!fields) continue;
+        if (!fields) continue; // none, or the declaration's are the type's
         p.info->fields = fields;
         p.info->field_count = count;
     }

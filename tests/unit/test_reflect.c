@@ -741,6 +741,8 @@ static void test_odd(void **state) {
     const spy_type_info *linked = type(&t, "Linked"), *endless = type(&t, "Endless<2>");
     assert_int_equal(linked->kind, SPY_TYPE_STRUCT);
     assert_int_equal(linked->size_bytes, 0);
+    HAS(linked->decl, SPY_DECL_EXTERN);
+    LACKS(find(&t, "Ops"), SPY_DECL_EXTERN);
     assert_true(spy_has_type(t.module, "Linked"));
     assert_int_equal(type(&t, "UsesLinked")->size_bytes, 0);
     assert_int_equal(type(&t, "ns::Body")->field_count, 1);
