@@ -49,9 +49,6 @@ typedef struct spyi_sl_live {
     uint32_t by_id_count;
     spyi_sl_known *known; // open addressing
     uint32_t known_count, known_capacity;
-    spyi_sl_type **externs; // link-time types, once a struct has been asked for
-    uint32_t extern_count;
-    bool externs_known;
 } spyi_sl_live;
 
 // What a module was serialized to, so that a fresh session has it without its text.
@@ -112,6 +109,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Has types that only a link completes known as without layout, before libslang is asked for one.
+SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
 // The function or set of overloads of that name; NULL: there is none that can be called by name alone.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);

@@ -134,6 +134,36 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
     slot->type = type;
 }
 
+static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_decl *decl) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        if (kind == SPYI_SL_DECL_NAMESPACE || kind == SPYI_SL_DECL_STRUCT)
+            spyi_sl_note_externs_in(unit, live, child);
+        if (kind != SPYI_SL_DECL_STRUCT ||
+            !lib->spReflectionDecl_findModifier(child, SPYI_SL_MODIFIER_EXTERN))
+            continue;
+        spyi_sl_type *type = lib->spReflection_getTypeFromDecl(child);
+        if (!type) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_sl_full_name(unit, type, &name);
+        spyi_sl_known_add(live, type, spyi_type_other(unit->compiler->types, spyi_text_str(&name)));
+        spyi_text_free(&name);
+    }
+}
+
+// libslang crashes when it is asked for the layout of an extern struct, or of a struct that has one as a field.
+void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int i = 0; i < count; ++i) {
+        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, i);
+        spyi_sl_decl *root = m ? m->v->getModuleReflection(m) : NULL;
+        if (root) spyi_sl_note_externs_in(unit, live, root);
+    }
+}
+
 static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
@@ -152,71 +182,43 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
-// Collects the link-time types below `decl`: extern struct Name : IName = Default;
-static void spyi_sl_add_externs(const spyi_sl_library *lib, spyi_sl_live *live, spyi_sl_decl *decl) {
-    unsigned count = decl ? lib->spReflectionDecl_getChildrenCount(decl) : 0;
-    for (unsigned i = 0; i < count; ++i) {
-        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
-        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
-        if (kind == SPYI_SL_DECL_NAMESPACE) spyi_sl_add_externs(lib, live, child);
-        if (kind != SPYI_SL_DECL_STRUCT ||
-            !lib->spReflectionDecl_findModifier(child, SPYI_SL_MODIFIER_EXTERN))
-            continue;
-        spyi_sl_type **grown =
-            (spyi_sl_type **)realloc((void *)live->externs, (live->extern_count + 1) * sizeof *grown);
-        if (!grown) return;
-        live->externs = grown;
-        live->externs[live->extern_count++] = lib->spReflection_getTypeFromDecl(child);
-    }
-}
-
-// libslang crashes at the layout of a link-time type that nothing has been linked to.
-static bool spyi_sl_is_extern(spyi_unit *unit, spyi_sl_live *live, const spyi_sl_type *slang) {
-    spyi_sl_session *session = live->session;
-    if (!live->externs_known) {
-        for (spyi_sl_int i = 0; i < session->v->getLoadedModuleCount(session); ++i) {
-            spyi_sl_module *m = session->v->getLoadedModule(session, i);
-            if (m) spyi_sl_add_externs(unit->compiler->library, live, m->v->getModuleReflection(m));
-        }
-        live->externs_known = true;
-    }
-    for (uint32_t i = 0; i < live->extern_count; ++i)
-        if (live->externs[i] == slang) return true;
-    return false;
-}
-
 static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = NULL;
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        if (!v ||
+            spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false)->kind == SPYI_TYPE_OTHER)
+            return spyi_type_other(types, name);
+    }
+    spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout) return spyi_type_other(types, name);
     unsigned category = SPYI_SL_CATEGORY_UNIFORM, count = lib->spReflectionType_GetFieldCount(slang);
+    size_t size = lib->spReflectionTypeLayout_GetSize(layout, category);
+    // Tuple and its like have a layout with fields that the type does not list.
+    if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
+        return spyi_type_other(types, name);
     spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
-    bool plain = fields && !spyi_sl_is_extern(unit, live, slang);
+    bool plain = fields != NULL;
+    size_t end = 0;
     for (unsigned i = 0; i < count && plain; ++i) {
         spyi_sl_variable *variable = lib->spReflectionType_GetFieldByIndex(slang, i);
+        spyi_sl_variable_layout *place = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         fields[i].name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        plain = fields[i].name != NULL;
+        plain = place && fields[i].name;
         if (!plain) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
-        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID;
-    }
-    // Asked for plain fields only: libslang throws at the layout of struct R<let N : int> { Ptr<R<N + 1>> p; }.
-    spyi_sl_type_layout *layout =
-        plain ? live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics) : NULL;
-    spyi_sl_blob_free(&diagnostics);
-    size_t size = layout ? lib->spReflectionTypeLayout_GetSize(layout, category) : 0, end = 0;
-    // Tuple and its like have a layout with fields that the type does not list.
-    plain = layout && lib->spReflectionTypeLayout_GetFieldCount(layout) == count && (count > 0 || size == 0);
-    for (unsigned i = 0; i < count && plain; ++i) {
-        spyi_sl_variable_layout *place = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
-        if (place) fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = place && fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
+        fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
+        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+                fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
-    int32_t align = plain ? lib->spReflectionTypeLayout_getAlignment(layout, category) : 0;
-    if (plain && end <= size && align >= 1 && spyi_align(end, (size_t)align) >= size)
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
+    if (plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
     free(fields);
     return type ? type : spyi_type_other(types, name);

@@ -187,7 +187,6 @@ static void spyi_sl_live_close(spyi_sl_live *live) {
     free(live->links);
     free(live->by_id);
     free(live->known);
-    free((void *)live->externs);
     free(live);
 }
 
@@ -326,6 +325,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
         spyi_sl_live_close(live);
         return NULL;
     }
+    spyi_sl_note_externs(unit, live);
     return live;
 }
 
