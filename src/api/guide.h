@@ -83,6 +83,9 @@
 // "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
 // are resolved at the call, by its arguments. Instance methods cannot be called by name.
 //
+// spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
+// attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
+//
 // The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
 //     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
 //     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)

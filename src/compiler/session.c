@@ -343,6 +343,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
         spyi_sl_live_close(live);
         return NULL;
     }
+    spyi_sl_note_externs(unit, live);
     return live;
 }
 
@@ -432,6 +433,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
+    unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     spyi_text path = { NULL, 0, 0 };
@@ -524,4 +526,8 @@ bool spyi_unit_imports(spyi_unit *unit, const char *name) {
     bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
     spyi_global_unlock();
     return found;
+}
+
+uint32_t spyi_unit_serial(const spyi_unit *unit) {
+    return unit->serial;
 }

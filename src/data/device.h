@@ -53,9 +53,12 @@ struct spy_tensor {
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
 };
 
+typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
+
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
+    spyi_reflection *reflection; // NULL until asked for
     bool strict_broadcasting;
     char *name;
     spy_function *functions; // found so far
@@ -218,6 +221,9 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
+
+// >>reflect.c
+SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);

@@ -115,7 +115,7 @@ static spyi_code test_code(test_env *t, const char *before, const char *body) {
                            "void k(uint3 tid : SV_DispatchThreadID, uniform uint64_t a)\n{\n");
     spyi_text_add(&source, "%s}\n", body);
     memset(&code, 0, sizeof code);
-    if (spyi_unit_compile(t->unit, "k", source.data, "k", &code, &t->error) != SPY_OK)
+    if (spyi_unit_compile(t->unit, "k", source.data, "k", (spyi_conformances){ NULL, 0 }, &code, &t->error) != SPY_OK)
         fail_msg("%s\n%s", source.data, spyi_text_str(&t->error));
     if (t->target == SPYI_TARGET_SPIRV && !test_valid(code.data, code.size)) fail_msg("%s", source.data);
     spyi_text_free(&source);
@@ -348,7 +348,7 @@ static void test_refusals(void **state) {
                       "    let rw = RWTensor<float, 2>((float *)a, s);\n%s}\n",
                       rows[i].body);
         spyi_text_clear(&t.error);
-        spy_status status = spyi_unit_compile(t.unit, "k", source.data, "k", &code, &t.error);
+        spy_status status = spyi_unit_compile(t.unit, "k", source.data, "k", (spyi_conformances){ NULL, 0 }, &code, &t.error);
         if (status != SPY_ERROR_COMPILE) fail_msg("row %zu compiles: %s", i, rows[i].body);
         if (!strstr(spyi_text_str(&t.error), rows[i].word))
             fail_msg("'%s' is not in:\n%s", rows[i].word, spyi_text_str(&t.error));
