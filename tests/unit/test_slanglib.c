@@ -271,7 +271,7 @@ static void test_uses(void **state) {
                       "    put(WTensor<float, 2>((float *)a, s), i);\n"
                       "    change(t, i);\n"
                       "    change(AtomicTensor<float, 2>((float *)a, s), i);\n"
-                      "    int[2] id = { i.y, i.x };\n"
+                      "    int id = i.y * s[1] + i.x;\n"
                       "    spyi_set_call(id, s);\n"
                       "    WangHash h = WangHash(tid.x, 7, 2, false);\n"
                       "    t[0, 0] = place() + h.next_float(1, 2) + h.next();\n");

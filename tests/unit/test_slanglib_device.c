@@ -69,8 +69,8 @@ static const char test_source[] =
     "}\n"
     "public int placed(int y, int x, int scale)\n"
     "{\n"
-    "    int[3] id = { y, x, 7 }, group = { 3, 2, 1 };\n"
-    "    if (scale > 0) spyi_set_call(id, group);\n"
+    "    int[3] shape = { 1000, 1000, 8 }, group = { 3, 2, 1 };\n"
+    "    if (scale > 0) spyi_set_call((y * 1000 + x) * 8 + 7, shape, group);\n"
     "    return places(scale);\n"
     "}\n";
 
