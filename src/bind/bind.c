@@ -190,6 +190,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
     a->bound.uses_library = true;
+    a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
@@ -438,7 +439,7 @@ static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
     spyi_bound_free(&a->bound);
     a->bound.strict = strict;
-    a->bound.call_info = call_info;
+    a->bound.call_info = a->bound.names_library = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -700,6 +701,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
+        attempt.bound.names_library = attempt.bound.call_info;
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {

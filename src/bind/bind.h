@@ -164,8 +164,9 @@ typedef struct spyi_bound {
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
     spyi_options options;
-    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
-    bool call_info;    // the module may ask where in the call it is: it imports slangpy
+    bool uses_library;  // some kind's expressions need `import slangpy_kernel`, and the call's shape
+    bool names_library; // the kernel itself says names of slangpy: of its tensors, or for call_info
+    bool call_info;     // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 

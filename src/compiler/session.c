@@ -521,9 +521,14 @@ const char *spyi_unit_name(const spyi_unit *unit) {
 }
 
 bool spyi_unit_imports(spyi_unit *unit, const char *name) {
-    spyi_sl_module *module = NULL;
+    bool found = false;
     spyi_global_lock();
-    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_sl_session *session = spyi_sl_live_of(unit, 0)->session;
+    for (size_t i = 0; i < unit->module_count && !found; ++i) { // not what kernels have imported since
+        spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
+        const char *loaded = m ? m->v->getName(m) : NULL;
+        found = loaded && strcmp(loaded, name) == 0;
+    }
     spyi_global_unlock();
     return found;
 }

@@ -1262,6 +1262,8 @@ static void test_refused(void **state) {
     assert_int_equal(kept, 77);
 }
 
+static spy_function *own_fn(spy_module *own, const char *name) { return MADE(spy_function, spy_find_function(own, name)); }
+
 // Functions of the user's may be called as those of our Slang module, which he has not imported.
 static void test_own_names(void **state) {
     NEEDS_DEVICE();
@@ -1271,21 +1273,19 @@ static void test_own_names(void **state) {
                                  "int get_call_id(int x) { return x + 6; }\n"
                                  "float boxed(Tensor t, float k) { return t.x * k; }\n"
                                  "uint hashed(WangHash h) { return h.x; }\n";
-    spy_module *own = MADE(spy_module, gpu_module(gpu_device, "own_names", source)), *before = module;
-    module = own;
+    spy_module *own = MADE(spy_module, gpu_module(gpu_device, "own_names", source));
     uint32_t u = 0;
     int32_t s = 0;
     float f = 0;
-    OK(spy_call(fn("wang_hash"), SPY_ARGS(spy_arg_thread_id("seed"), spy_out_u32("_result", &u))));
+    OK(spy_call(own_fn(own, "wang_hash"), SPY_ARGS(spy_arg_thread_id("seed"), spy_out_u32("_result", &u))));
     SAME("wang_hash", 0, u, 5);
-    OK(spy_call(fn("get_call_id"), SPY_ARGS(spy_arg_call_id("x"), spy_out_i32("_result", &s))));
+    OK(spy_call(own_fn(own, "get_call_id"), SPY_ARGS(spy_arg_call_id("x"), spy_out_i32("_result", &s))));
     SAME("get_call_id", 0, s, 6);
     spy_args fields = SPY_ARGS(spy_arg_rand_float("x", 2, 2, NULL));
-    OK(spy_call(fn("boxed"), SPY_ARGS(spy_arg_struct("t", fields), spy_arg_thread_id("k"), spy_out_f32("_result", &f))));
+    OK(spy_call(own_fn(own, "boxed"), SPY_ARGS(spy_arg_struct("t", fields), spy_arg_thread_id("k"), spy_out_f32("_result", &f))));
     SAME("boxed", 0, f, 0);
-    OK(spy_call(fn("Tensor.get"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_thread_id("y"), spy_out_f32("_result", &f))));
+    OK(spy_call(own_fn(own, "Tensor.get"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_thread_id("y"), spy_out_f32("_result", &f))));
     SAME("Tensor.get", 0, f, 2);
-    module = before;
     spy_release_module(own);
 }
 
