@@ -5,7 +5,9 @@
 spy_device *gpu_device;
 static spy_module *module;
 
-static spy_function *fn(const char *name) { return MADE(spy_function, spy_find_function(module, name)); }
+static spy_function *fn(const char *name) {
+    return MADE(spy_function, spy_find_function(module, name));
+}
 
 static spy_tensor *make(spy_dtype dtype, spy_shape shape, const void *data) {
     return MADE(spy_tensor, gpu_tensor(gpu_device, dtype, NULL, NULL, shape, data));
@@ -15,13 +17,13 @@ static spy_tensor *typed(const char *type, spy_shape shape, const void *data) {
     return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, type, module, shape, data));
 }
 
-#define NEEDS_DEVICE()                                                                                        \
-    do {                                                                                                      \
-        (void)state;                                                                                          \
-        if (!gpu_device) {                                                                                    \
-            print_message("skipped: no Vulkan device\n");                                                     \
-            skip();                                                                                           \
-        }                                                                                                     \
+#define NEEDS_DEVICE()                                                                                       \
+    do {                                                                                                     \
+        (void)state;                                                                                         \
+        if (!gpu_device) {                                                                                   \
+            print_message("skipped: no Vulkan device\n");                                                    \
+            skip();                                                                                          \
+        }                                                                                                    \
     } while (0)
 
 static uint32_t random_state = 12345;
@@ -33,7 +35,9 @@ static uint32_t draw(uint32_t below) { // xorshift
     return random_state % below;
 }
 
-static int64_t between(int64_t low, int64_t high) { return low + (int64_t)draw((uint32_t)(high - low + 1)); }
+static int64_t between(int64_t low, int64_t high) {
+    return low + (int64_t)draw((uint32_t)(high - low + 1));
+}
 
 // >>shapes and layouts
 
@@ -94,14 +98,14 @@ static const char *read_all(spy_tensor *t) {
     return host;
 }
 
-#define SAME(what, element, came, expected)                                                                   \
-    do {                                                                                                      \
-        double came_ = (double)(came), expected_ = (double)(expected);                                        \
-        if (came_ != expected_) {                                                                             \
-            print_error("line %d: %s: element %lld is %.17g, expected %.17g\n", __LINE__, what, (long long)(element), \
-                        came_, expected_);                                                                    \
-            fail();                                                                                           \
-        }                                                                                                     \
+#define SAME(what, element, came, expected)                                                                  \
+    do {                                                                                                     \
+        double came_ = (double)(came), expected_ = (double)(expected);                                       \
+        if (came_ != expected_) {                                                                            \
+            print_error("line %d: %s: element %lld is %.17g, expected %.17g\n", __LINE__, what,              \
+                        (long long)(element), came_, expected_);                                             \
+            fail();                                                                                          \
+        }                                                                                                    \
     } while (0)
 
 // >>call_id and thread_id
@@ -113,12 +117,18 @@ static const struct receiver {
     bool vector;
     char scalar; // i int, f float, b uint8_t, l int64_t
 } receivers[] = {
-    { "one", "int", 1, false, 'i' },        { "two", "int2", 2, true, 'i' },
-    { "three", "int3", 3, true, 'i' },      { "four", "int4", 4, true, 'i' },
-    { "three_floats", "float3", 3, true, 'f' }, { "two_bytes", "uint8_t2", 2, true, 'b' },
-    { "array1", "int[1]", 1, false, 'i' },  { "array2", "int[2]", 2, false, 'i' },
-    { "array3", "int[3]", 3, false, 'i' },  { "array5", "int[5]", 5, false, 'i' },
-    { "array8", "int[8]", 8, false, 'i' },  { "float_array", "float[3]", 3, false, 'f' },
+    { "one", "int", 1, false, 'i' },
+    { "two", "int2", 2, true, 'i' },
+    { "three", "int3", 3, true, 'i' },
+    { "four", "int4", 4, true, 'i' },
+    { "three_floats", "float3", 3, true, 'f' },
+    { "two_bytes", "uint8_t2", 2, true, 'b' },
+    { "array1", "int[1]", 1, false, 'i' },
+    { "array2", "int[2]", 2, false, 'i' },
+    { "array3", "int[3]", 3, false, 'i' },
+    { "array5", "int[5]", 5, false, 'i' },
+    { "array8", "int[8]", 8, false, 'i' },
+    { "float_array", "float[3]", 3, false, 'f' },
     { "long_array", "int64_t[4]", 4, false, 'l' },
 };
 
@@ -145,8 +155,8 @@ static void test_ids(void **state) {
         int64_t index[SPY_MAX_RANK], count = count_of(shape);
         spy_tensor *out = laid_out(r->type, shape, (layout)draw(LAYOUTS));
         bool thread = draw(3) == 0;
-        OK(spy_call(fn(r->function),
-                    SPY_ARGS(thread ? spy_arg_thread_id("x") : spy_arg_call_id("x"), spy_arg_tensor("_result", out))));
+        OK(spy_call(fn(r->function), SPY_ARGS(thread ? spy_arg_thread_id("x") : spy_arg_call_id("x"),
+                                              spy_arg_tensor("_result", out))));
         const char *got = read_all(out);
         for (int64_t i = 0; i < count; i++) {
             index_of(shape, i, index);
@@ -167,7 +177,8 @@ static void expect_variant(spy_function *f, spy_args args, const char *word) {
 
 static void test_variants(void **state) {
     NEEDS_DEVICE();
-    static const char *const words[LAYOUTS] = { "// wide", "// flat", "// strided", "// strided", "// strided" };
+    static const char *const words[LAYOUTS] = { "// wide", "// flat", "// strided", "// strided",
+                                                "// strided" };
     for (int how = 0; how < LAYOUTS; how++)
         for (int broadcast = 0; broadcast < 2; broadcast++) {
             spy_shape shape = SPY_SHAPE(5, 16);
@@ -179,7 +190,8 @@ static void test_variants(void **state) {
             if (!broadcast) expect_variant(fn("beside"), args, words[how]);
             OK(spy_call(fn("beside"), args));
             const int32_t *got = (const int32_t *)(const void *)read_all(out);
-            for (int64_t i = 0; i < 80; i++) SAME("beside", i, got[i], i * 1000 + (broadcast ? i % 16 + 1 : 9));
+            for (int64_t i = 0; i < 80; i++)
+                SAME("beside", i, got[i], i * 1000 + (broadcast ? i % 16 + 1 : 9));
             spy_release_tensor(out);
             spy_release_tensor(y);
         }
@@ -252,13 +264,25 @@ static void test_grid(void **state) {
 
 static void test_range(void **state) {
     NEEDS_DEVICE();
-    static const struct { int64_t start, stop, step; } ranges[] = {
-        { 0, 8, 1 }, { 5, 6, 1 }, { 0, 17, 4 }, { 8, -8, -3 }, { -3, 100, 7 }, { 3, 3, 1 }, { 0, 5, -1 },
-        { INT32_MIN, INT32_MIN + 10, 5 }, { INT32_MAX - 9, INT32_MAX, 2 }, { 0, INT32_MAX, INT32_MAX }, { 7, 0, INT32_MIN },
+    static const struct {
+        int64_t start, stop, step;
+    } ranges[] = {
+        { 0, 8, 1 },
+        { 5, 6, 1 },
+        { 0, 17, 4 },
+        { 8, -8, -3 },
+        { -3, 100, 7 },
+        { 3, 3, 1 },
+        { 0, 5, -1 },
+        { INT32_MIN, INT32_MIN + 10, 5 },
+        { INT32_MAX - 9, INT32_MAX, 2 },
+        { 0, INT32_MAX, INT32_MAX },
+        { 7, 0, INT32_MIN },
     };
     for (size_t n = 0; n < sizeof ranges / sizeof *ranges; n++) {
         int64_t expected[64], count = 0;
-        for (int64_t v = ranges[n].start; ranges[n].step > 0 ? v < ranges[n].stop : v > ranges[n].stop; v += ranges[n].step)
+        for (int64_t v = ranges[n].start; ranges[n].step > 0 ? v < ranges[n].stop : v > ranges[n].stop;
+             v += ranges[n].step)
             expected[count++] = v;
         spy_tensor *out = NULL;
         spy_arg x = spy_arg_range("x", ranges[n].start, ranges[n].stop, ranges[n].step);
@@ -275,8 +299,9 @@ static void test_range(void **state) {
     }
     // One number is stretched as any size of 1; mapped to the first dimension it runs along that one.
     spy_tensor *out = make(SPY_INT32, SPY_SHAPE(3, 4), NULL);
-    OK(spy_call(fn("beside"), SPY_ARGS(spy_arg_range("x", 5, 6, 1), spy_map(spy_arg_range("y", 0, 30, 10), SPY_DIMS(0)),
-                                       spy_arg_tensor("_result", out))));
+    OK(spy_call(fn("beside"),
+                SPY_ARGS(spy_arg_range("x", 5, 6, 1), spy_map(spy_arg_range("y", 0, 30, 10), SPY_DIMS(0)),
+                         spy_arg_tensor("_result", out))));
     const int32_t *got = (const int32_t *)(const void *)read_all(out);
     for (int i = 0; i < 12; i++) SAME("stretched", i, got[i], 5000 + i / 4 * 10);
     spy_release_tensor(out);
@@ -302,7 +327,8 @@ static uint32_t first_state(const spy_random_desc *d, uint32_t element) {
 }
 
 static float to_float(uint32_t hash, float low, float high) {
-    volatile float unit = (float)(hash >> 8) * (1.0f / 16777216.0f), width = high - low, product = width * unit;
+    volatile float unit = (float)(hash >> 8) * (1.0f / 16777216.0f), width = high - low,
+                   product = width * unit;
     volatile float value = low + product;
     return value == high ? low : value;
 }
@@ -328,11 +354,14 @@ static void test_hash(void **state) {
         const uint32_t *got = (const uint32_t *)(const void *)read_all(out);
         for (int64_t i = 0; i < count; i++) SAME("hash", i, got[i], wang(first_state(&d, (uint32_t)i)));
         spy_release_tensor(out);
-        static const struct { const char *function, *type; uint32_t components; } many[] = { { "hash3", "uint3", 3 },
-                                                                                             { "hash4", "uint[4]", 4 } };
+        static const struct {
+            const char *function, *type;
+            uint32_t components;
+        } many[] = { { "hash3", "uint3", 3 }, { "hash4", "uint[4]", 4 } };
         for (int m = 0; m < 2; m++) {
             out = laid_out(many[m].type, shape, (layout)(n % LAYOUTS));
-            OK(spy_call(fn(many[m].function), SPY_ARGS(spy_arg_wang_hash("x", &d), spy_arg_tensor("_result", out))));
+            OK(spy_call(fn(many[m].function),
+                        SPY_ARGS(spy_arg_wang_hash("x", &d), spy_arg_tensor("_result", out))));
             got = (const uint32_t *)(const void *)read_all(out);
             for (int64_t i = 0; i < count; i++) {
                 uint32_t s = first_state(&d, (uint32_t)i);
@@ -349,7 +378,8 @@ static void test_hash(void **state) {
     memset(&zero, 0, sizeof zero);
     zero.zero_seed = zero.no_hash_seed = true;
     uint32_t four[4];
-    OK(spy_call(fn("hash4"), SPY_ARGS(spy_arg_wang_hash("x", &zero), spy_out_array("_result", SPY_UINT32, SPY_SHAPE(4), four))));
+    OK(spy_call(fn("hash4"), SPY_ARGS(spy_arg_wang_hash("x", &zero),
+                                      spy_out_array("_result", SPY_UINT32, SPY_SHAPE(4), four))));
     SAME("first", 0, four[0], 3232319850u);
     SAME("second", 1, four[1], 3075307816u);
     // Narrow and wide integers keep the low bits, without a sign.
@@ -367,22 +397,27 @@ static void test_hash(void **state) {
 
 static void test_random(void **state) {
     NEEDS_DEVICE();
-    static const float ranges[][2] = { { 0, 1 }, { -1, 1 }, { 1, 1.00000012f }, { 5, 5 }, { -3.25f, 1e6f }, { 0, 1e-40f },
-                                       { -1e38f, 1e38f }, { 0.1f, 0.3f } };
+    static const float ranges[][2] = { { 0, 1 },         { -1, 1 },     { 1, 1.00000012f }, { 5, 5 },
+                                       { -3.25f, 1e6f }, { 0, 1e-40f }, { -1e38f, 1e38f },  { 0.1f, 0.3f } };
     for (size_t n = 0; n < 32; n++) {
         spy_random_desc d = random_desc(n);
         const float *range = ranges[n % 8];
         spy_shape shape = random_shape(1 + draw(2), 40);
         int64_t count = count_of(shape);
-        static const struct { const char *function, *type; uint32_t components; bool wide; } ways[] = {
-            { "as_float", "float", 1, false },   { "random2", "float2", 2, false },   { "three_floats", "float3", 3, false },
-            { "random5", "float[5]", 5, false }, { "as_double", "double", 1, true },  { "random_double3", "double3", 3, true },
+        static const struct {
+            const char *function, *type;
+            uint32_t components;
+            bool wide;
+        } ways[] = {
+            { "as_float", "float", 1, false },      { "random2", "float2", 2, false },
+            { "three_floats", "float3", 3, false }, { "random5", "float[5]", 5, false },
+            { "as_double", "double", 1, true },     { "random_double3", "double3", 3, true },
         };
         if (range[1] == 1e-40f) continue; // subnormal numbers: devices may flush them
         for (size_t m = 0; m < 6; m++) {
             spy_tensor *out = laid_out(ways[m].type, shape, (layout)((n + m) % LAYOUTS));
-            OK(spy_call(fn(ways[m].function),
-                        SPY_ARGS(spy_arg_rand_float("x", range[0], range[1], &d), spy_arg_tensor("_result", out))));
+            OK(spy_call(fn(ways[m].function), SPY_ARGS(spy_arg_rand_float("x", range[0], range[1], &d),
+                                                       spy_arg_tensor("_result", out))));
             const char *got = read_all(out);
             for (int64_t i = 0; i < count; i++) {
                 uint32_t s = first_state(&d, (uint32_t)i);
@@ -391,7 +426,8 @@ static void test_random(void **state) {
                     s = wang(s);
                     float expected = to_float(s, range[0], range[1]);
                     SAME(ways[m].function, at,
-                         ways[m].wide ? ((const double *)(const void *)got)[at] : ((const float *)(const void *)got)[at],
+                         ways[m].wide ? ((const double *)(const void *)got)[at]
+                                      : ((const float *)(const void *)got)[at],
                          expected);
                 }
             }
@@ -403,7 +439,8 @@ static void test_random(void **state) {
 // Generators as fields, beside each other, and in calls that are prepared.
 static void test_together(void **state) {
     NEEDS_DEVICE();
-    spy_args fields = SPY_ARGS(spy_arg_call_id("pos"), spy_arg_range("mass", 0, 600, 100), spy_arg_thread_id("count"));
+    spy_args fields =
+        SPY_ARGS(spy_arg_call_id("pos"), spy_arg_range("mass", 0, 600, 100), spy_arg_thread_id("count"));
     spy_tensor *out = make(SPY_FLOAT32, SPY_SHAPE(4, 6), NULL);
     spy_args args = SPY_ARGS(spy_arg_struct("p", fields), spy_arg_tensor("_result", out));
     for (int how = 0; how < 3; how++) {
@@ -463,14 +500,16 @@ static void test_methods(void **state) {
         spy_tensor *all = laid_out("Particle", SPY_SHAPE(PARTICLES), (layout)how), *r = NULL;
         OK(spy_tensor_write(all, p, sizeof p));
         memcpy(now, p, sizeof p);
-        OK(spy_call(fn("Particle.moment"), SPY_ARGS(spy_arg_tensor("this", all), spy_arg_array("axis", SPY_FLOAT32, SPY_SHAPE(3), axis),
+        OK(spy_call(fn("Particle.moment"), SPY_ARGS(spy_arg_tensor("this", all),
+                                                    spy_arg_array("axis", SPY_FLOAT32, SPY_SHAPE(3), axis),
                                                     spy_out_tensor("_result", &r))));
         const float *got = (const float *)(const void *)read_all(r);
         for (int i = 0; i < PARTICLES; i++)
             SAME("moment", i, got[i], (now[i].pos[0] + 2 * now[i].pos[1] - now[i].pos[2]) * now[i].mass);
         spy_release_tensor(r);
         for (int step = 0; step < 3; step++) {
-            OK(spy_call(fn("Particle.step"), SPY_ARGS(spy_arg_tensor("v", velocity), spy_arg_f32("dt", 2), spy_arg_tensor("this", all))));
+            OK(spy_call(fn("Particle.step"), SPY_ARGS(spy_arg_tensor("v", velocity), spy_arg_f32("dt", 2),
+                                                      spy_arg_tensor("this", all))));
             for (int i = 0; i < PARTICLES; i++) {
                 for (int c = 0; c < 3; c++) now[i].pos[c] += v[i][c] * 2;
                 now[i].count++;
@@ -479,8 +518,9 @@ static void test_methods(void **state) {
         expect_particles("step", (const particle *)(const void *)read_all(all), now, PARTICLES);
         spy_tensor *where = NULL;
         r = NULL;
-        OK(spy_call(fn("Particle.drain"), SPY_ARGS(spy_arg_tensor(NULL, all), spy_arg_f32(NULL, 0.5f), spy_out_tensor(NULL, &where),
-                                                   spy_out_tensor("_result", &r))));
+        OK(spy_call(fn("Particle.drain"),
+                    SPY_ARGS(spy_arg_tensor(NULL, all), spy_arg_f32(NULL, 0.5f), spy_out_tensor(NULL, &where),
+                             spy_out_tensor("_result", &r))));
         got = (const float *)(const void *)read_all(r);
         for (int i = 0; i < PARTICLES; i++) {
             SAME("drained from", i, got[i], now[i].mass);
@@ -494,13 +534,14 @@ static void test_methods(void **state) {
         spy_release_tensor(r);
         int32_t ab[2] = { 11, 22 };
         r = NULL;
-        OK(spy_call(fn("Particle.mix"), SPY_ARGS(spy_arg_tensor(NULL, all), spy_arg_i32(NULL, ab[0]), spy_arg_i32(NULL, ab[1]),
-                                                 spy_out_tensor("_result", &r))));
+        OK(spy_call(fn("Particle.mix"), SPY_ARGS(spy_arg_tensor(NULL, all), spy_arg_i32(NULL, ab[0]),
+                                                 spy_arg_i32(NULL, ab[1]), spy_out_tensor("_result", &r))));
         const int32_t *mixed = (const int32_t *)(const void *)read_all(r);
         for (int i = 0; i < PARTICLES; i++) SAME("mix", i, mixed[i], ab[now[i].count > 3 ? 0 : 1]);
         spy_release_tensor(r);
         r = NULL;
-        OK(spy_call(fn("Particle.next"), SPY_ARGS(spy_arg_tensor("this", all), spy_out_tensor("_result", &r))));
+        OK(spy_call(fn("Particle.next"),
+                    SPY_ARGS(spy_arg_tensor("this", all), spy_out_tensor("_result", &r))));
         mixed = (const int32_t *)(const void *)read_all(r);
         for (int i = 0; i < PARTICLES; i++) SAME("next", i, mixed[i], now[i].count + 1);
         spy_release_tensor(r);
@@ -508,11 +549,13 @@ static void test_methods(void **state) {
     }
     // One instance in host memory.
     particle one = p[0];
-    OK(spy_call(fn("Particle.step"), SPY_ARGS(spy_inout_data("this", &one, sizeof one), spy_arg_f32("v", 1), spy_arg_f32("dt", 3))));
+    OK(spy_call(fn("Particle.step"), SPY_ARGS(spy_inout_data("this", &one, sizeof one), spy_arg_f32("v", 1),
+                                              spy_arg_f32("dt", 3))));
     for (int c = 0; c < 3; c++) SAME("host step", c, one.pos[c], p[0].pos[c] + 3);
     SAME("host step", 3, one.count, p[0].count + 1);
     float f = 0;
-    OK(spy_call(fn("Particle.moment"), SPY_ARGS(spy_arg_data("this", &one, sizeof one), spy_arg_array("axis", SPY_FLOAT32, SPY_SHAPE(3), axis),
+    OK(spy_call(fn("Particle.moment"), SPY_ARGS(spy_arg_data("this", &one, sizeof one),
+                                                spy_arg_array("axis", SPY_FLOAT32, SPY_SHAPE(3), axis),
                                                 spy_out_f32("_result", &f))));
     SAME("host moment", 0, f, (one.pos[0] + 2 * one.pos[1] - one.pos[2]) * one.mass);
     OK(spy_call(fn("Particle.twice"), SPY_ARGS(spy_arg_f32("x", 4), spy_out_f32("_result", &f))));
@@ -528,25 +571,33 @@ static void test_soa(void **state) {
     for (int i = 0; i < 24; i++) count[i] = (int32_t)between(0, 9);
     for (int i = 0; i < 4; i++) mass[i] = (float)between(1, 9);
     for (int how = 0; how < LAYOUTS; how++) {
-        spy_tensor *t_pos = laid_out(how % 2 ? "float3" : "float", how % 2 ? SPY_SHAPE(6, 4) : SPY_SHAPE(6, 4, 3), (layout)how);
-        spy_tensor *t_mass = make(SPY_FLOAT32, SPY_SHAPE(4), mass), *t_count = laid_out("int", SPY_SHAPE(6, 4), (layout)how), *r = NULL;
+        spy_tensor *t_pos = laid_out(how % 2 ? "float3" : "float",
+                                     how % 2 ? SPY_SHAPE(6, 4) : SPY_SHAPE(6, 4, 3), (layout)how);
+        spy_tensor *t_mass = make(SPY_FLOAT32, SPY_SHAPE(4), mass),
+                   *t_count = laid_out("int", SPY_SHAPE(6, 4), (layout)how), *r = NULL;
         OK(spy_tensor_write(t_pos, pos, sizeof pos));
         OK(spy_tensor_write(t_count, count, sizeof count));
-        spy_args fields = SPY_ARGS(spy_arg_tensor("count", t_count), spy_arg_tensor("pos", t_pos), spy_arg_tensor("mass", t_mass));
-        OK(spy_call(fn("Particle.moment"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_f32("axis", 2), spy_out_tensor("_result", &r))));
+        spy_args fields = SPY_ARGS(spy_arg_tensor("count", t_count), spy_arg_tensor("pos", t_pos),
+                                   spy_arg_tensor("mass", t_mass));
+        OK(spy_call(fn("Particle.moment"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_f32("axis", 2),
+                                                    spy_out_tensor("_result", &r))));
         const float *got = (const float *)(const void *)read_all(r);
         for (int i = 0; i < 24; i++)
-            SAME("SOA moment", i, got[i], (2 * pos[3 * i] + 2 * pos[3 * i + 1] + 2 * pos[3 * i + 2]) * mass[i % 4]);
+            SAME("SOA moment", i, got[i],
+                 (2 * pos[3 * i] + 2 * pos[3 * i + 1] + 2 * pos[3 * i + 2]) * mass[i % 4]);
         spy_release_tensor(r);
         // A broadcast field cannot be written.
         FAILS(SPY_ERROR_SHAPE_MISMATCH,
-              spy_call(fn("Particle.step"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_f32("v", 1), spy_arg_f32("dt", 1))),
+              spy_call(fn("Particle.step"),
+                       SPY_ARGS(spy_arg_struct("this", fields), spy_arg_f32("v", 1), spy_arg_f32("dt", 1))),
               "this.mass");
         spy_tensor *t_masses = laid_out("float", SPY_SHAPE(6, 4), (layout)how);
-        fields = SPY_ARGS(spy_arg_tensor("count", t_count), spy_arg_tensor("pos", t_pos), spy_arg_tensor("mass", t_masses));
+        fields = SPY_ARGS(spy_arg_tensor("count", t_count), spy_arg_tensor("pos", t_pos),
+                          spy_arg_tensor("mass", t_masses));
         OK(spy_tensor_fill(t_masses, 3));
         for (int k = 0; k < 5; k++)
-            OK(spy_call(fn("Particle.step"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_f32("v", 1), spy_arg_f32("dt", 0.5f))));
+            OK(spy_call(fn("Particle.step"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_f32("v", 1),
+                                                      spy_arg_f32("dt", 0.5f))));
         got = (const float *)(const void *)read_all(t_pos);
         for (int i = 0; i < 72; i++) SAME("SOA step", i, got[i], pos[i] + 2.5f);
         const int32_t *counted = (const int32_t *)(const void *)read_all(t_count);
@@ -578,7 +629,8 @@ static void test_constructors(void **state) {
         spy_release_tensor(r);
     }
     particle one;
-    OK(spy_call(fn("Particle"), SPY_ARGS(spy_arg_f32("p", 3), spy_arg_f32("m", 4), spy_out_data("_result", &one, sizeof one))));
+    OK(spy_call(fn("Particle"), SPY_ARGS(spy_arg_f32("p", 3), spy_arg_f32("m", 4),
+                                         spy_out_data("_result", &one, sizeof one))));
     assert_true(one.pos[0] == 3 && one.pos[2] == 3 && one.mass == 4 && one.count == 0);
     spy_release_tensor(t);
 }
@@ -591,11 +643,13 @@ static void test_extensions(void **state) {
     for (int i = 0; i < 33; i++) x[i] = (float)between(-99, 99), k[i] = (int32_t)between(-99, 99);
     for (int i = 0; i < 99; i++) v[i] = (float)i;
     for (int how = 0; how < LAYOUTS; how++) {
-        spy_tensor *t = laid_out("float", SPY_SHAPE(33), (layout)how), *t3 = laid_out("float3", SPY_SHAPE(33), (layout)how),
+        spy_tensor *t = laid_out("float", SPY_SHAPE(33), (layout)how),
+                   *t3 = laid_out("float3", SPY_SHAPE(33), (layout)how),
                    *ints = make(SPY_INT32, SPY_SHAPE(33), k), *r = NULL;
         OK(spy_tensor_write(t, x, sizeof x));
         OK(spy_tensor_write(t3, v, sizeof v));
-        OK(spy_call(fn("float.plus"), SPY_ARGS(spy_arg_tensor("this", t), spy_arg_f32("y", 1), spy_out_tensor("_result", &r))));
+        OK(spy_call(fn("float.plus"),
+                    SPY_ARGS(spy_arg_tensor("this", t), spy_arg_f32("y", 1), spy_out_tensor("_result", &r))));
         const float *got = (const float *)(const void *)read_all(r);
         for (int i = 0; i < 33; i++) SAME("plus", i, got[i], x[i] + 1);
         spy_release_tensor(r);
@@ -610,7 +664,8 @@ static void test_extensions(void **state) {
         for (int i = 0; i < 99; i++) SAME("turned", i, got[i], v[i / 3 * 3 + (i + 1) % 3]);
         spy_release_tensor(r);
         r = NULL;
-        OK(spy_call(fn("int.squared"), SPY_ARGS(spy_arg_tensor("this", ints), spy_out_tensor("_result", &r))));
+        OK(spy_call(fn("int.squared"),
+                    SPY_ARGS(spy_arg_tensor("this", ints), spy_out_tensor("_result", &r))));
         const int32_t *squares = (const int32_t *)(const void *)read_all(r);
         for (int i = 0; i < 33; i++) SAME("squared", i, squares[i], k[i] * k[i]);
         spy_release_tensor(r);
@@ -663,7 +718,8 @@ static view random_view(spy_tensor *storage, uint32_t rank, bool own) {
             memset(&order, 0, sizeof order);
             order.count = rank;
             uint32_t other = (k + 1) % rank;
-            for (uint32_t i = 0; i < rank; i++) order.dims[i] = (int32_t)(i == k ? other : i == other ? k : i);
+            for (uint32_t i = 0; i < rank; i++)
+                order.dims[i] = (int32_t)(i == k ? other : i == other ? k : i);
             be(&v, MADE(spy_tensor, spy_create_transpose(v.tensor, order)));
             int64_t a = v.shape.dims[k], b = v.strides.dims[k];
             v.shape.dims[k] = v.shape.dims[other];
@@ -719,7 +775,8 @@ static void test_whole_reads(void **state) {
         int64_t index[SPY_MAX_RANK], count = count_of(v.shape);
         spy_tensor *out = NULL;
         spy_arg at = rank == 1 ? spy_arg_range("i", 0, v.shape.dims[0], 1) : spy_arg_grid("p", &g);
-        OK(spy_call(fn(readers[rank - 1]), SPY_ARGS(at, spy_arg_tensor("t", v.tensor), spy_out_tensor("_result", &out))));
+        OK(spy_call(fn(readers[rank - 1]),
+                    SPY_ARGS(at, spy_arg_tensor("t", v.tensor), spy_out_tensor("_result", &out))));
         const float *got = (const float *)(const void *)read_all(out);
         for (int64_t i = 0; i < count; i++) {
             index_of(v.shape, i, index);
@@ -729,7 +786,8 @@ static void test_whole_reads(void **state) {
         // Of more dimensions than the parameter: run over, each row its own.
         if (rank > 1) {
             out = NULL;
-            OK(spy_call(fn("sum"), SPY_ARGS(spy_arg_tensor("row", v.tensor), spy_out_tensor("_result", &out))));
+            OK(spy_call(fn("sum"),
+                        SPY_ARGS(spy_arg_tensor("row", v.tensor), spy_out_tensor("_result", &out))));
             got = (const float *)(const void *)read_all(out);
             int64_t last = v.shape.dims[rank - 1];
             for (int64_t i = 0; i < count / last; i++) {
@@ -744,7 +802,8 @@ static void test_whole_reads(void **state) {
         }
         if (rank == 2) {
             int32_t sizes[2];
-            OK(spy_call(fn("sizes2"), SPY_ARGS(spy_arg_tensor("t", v.tensor), spy_out_array("_result", SPY_INT32, SPY_SHAPE(2), sizes))));
+            OK(spy_call(fn("sizes2"), SPY_ARGS(spy_arg_tensor("t", v.tensor),
+                                               spy_out_array("_result", SPY_INT32, SPY_SHAPE(2), sizes))));
             assert_true(sizes[0] == v.shape.dims[0] && sizes[1] == v.shape.dims[1]);
         }
         float last = 0;
@@ -802,13 +861,15 @@ static void test_whole_vectors(void **state) {
     d.strides = SPY_SHAPE(-6, 1);
     d.offset_elements = 100;
     spy_tensor *rows = MADE(spy_tensor, spy_create_view(storage, &d));
-    OK(spy_call(fn("vector_at"), SPY_ARGS(spy_arg_range("i", 7, -1, -1), spy_arg_tensor("t", rows), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("vector_at"), SPY_ARGS(spy_arg_range("i", 7, -1, -1), spy_arg_tensor("t", rows),
+                                          spy_out_tensor("_result", &out))));
     const float *got = (const float *)(const void *)read_all(out);
     for (int i = 0; i < 24; i++) SAME("rows", i, got[i], 100 - 6 * (7 - i / 3) + i % 3);
     spy_release_tensor(out);
     float v[24];
     for (int i = 0; i < 24; i++) v[i] = (float)(1000 + i);
-    OK(spy_call(fn("put_vector"), SPY_ARGS(spy_arg_range("i", 0, 8, 1), spy_arg_tensor("t", rows), spy_arg_array("v", SPY_FLOAT32, SPY_SHAPE(8, 3), v))));
+    OK(spy_call(fn("put_vector"), SPY_ARGS(spy_arg_range("i", 0, 8, 1), spy_arg_tensor("t", rows),
+                                           spy_arg_array("v", SPY_FLOAT32, SPY_SHAPE(8, 3), v))));
     for (int i = 0; i < 24; i++) data[100 - 6 * (i / 3) + i % 3] = v[i];
     got = (const float *)(const void *)read_all(storage);
     for (int i = 0; i < STORED; i++) SAME("put_vector", i, got[i], data[i]);
@@ -819,19 +880,23 @@ static void test_whole_vectors(void **state) {
     d.offset_elements = 7;
     rows = MADE(spy_tensor, spy_create_view(storage, &d));
     out = NULL;
-    OK(spy_call(fn("matrix_at"), SPY_ARGS(spy_arg_range("i", 0, 5, 1), spy_arg_tensor("t", rows), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("matrix_at"), SPY_ARGS(spy_arg_range("i", 0, 5, 1), spy_arg_tensor("t", rows),
+                                          spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int i = 0; i < 30; i++) SAME("matrices", i, got[i], data[7 + i / 6 * 12 + i % 6]);
     spy_release_tensor(out);
     out = NULL;
     spy_grid_desc g = grid_of(SPY_SHAPE(5, 2));
-    OK(spy_call(fn("vector_at2"), SPY_ARGS(spy_arg_grid("p", &g), spy_arg_tensor("t", rows), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("vector_at2"),
+                SPY_ARGS(spy_arg_grid("p", &g), spy_arg_tensor("t", rows), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int i = 0; i < 30; i++) SAME("vectors", i, got[i], data[7 + i / 6 * 12 + i % 6]);
     spy_release_tensor(out);
     spy_release_tensor(rows);
     // Rows that do not lie in steps of whole float3: an error, never a wrong read.
-    static const struct { int64_t outer, inner, offset; } bad[] = { { 4, 1, 0 }, { 1, 1, 0 }, { -4, 1, 40 }, { 3, 2, 0 }, { 3, -1, 9 }, { 2, 1, 0 } };
+    static const struct {
+        int64_t outer, inner, offset;
+    } bad[] = { { 4, 1, 0 }, { 1, 1, 0 }, { -4, 1, 40 }, { 3, 2, 0 }, { 3, -1, 9 }, { 2, 1, 0 } };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         d.shape = SPY_SHAPE(4, 3);
         d.strides = SPY_SHAPE(bad[i].outer, bad[i].inner);
@@ -839,7 +904,8 @@ static void test_whole_vectors(void **state) {
         rows = MADE(spy_tensor, spy_create_view(storage, &d));
         out = NULL;
         FAILS(SPY_ERROR_OUT_OF_RANGE,
-              spy_call(fn("vector_at"), SPY_ARGS(spy_arg_range("i", 0, 4, 1), spy_arg_tensor("t", rows), spy_out_tensor("_result", &out))),
+              spy_call(fn("vector_at"), SPY_ARGS(spy_arg_range("i", 0, 4, 1), spy_arg_tensor("t", rows),
+                                                 spy_out_tensor("_result", &out))),
               "'t'", "do not lie next to each other");
         assert_null(out);
         spy_release_tensor(rows);
@@ -850,25 +916,34 @@ static void test_whole_vectors(void **state) {
 // Every element type comes through as it is.
 static void test_whole_types(void **state) {
     NEEDS_DEVICE();
-    static const struct { const char *type; size_t size; } types[] = {
-        { "bool", 1 },   { "int8_t", 1 },  { "uint8_t", 1 }, { "int16_t", 2 },  { "uint16_t", 2 }, { "int", 4 },
-        { "uint", 4 },   { "int64_t", 8 }, { "uint64_t", 8 }, { "half", 2 },    { "float", 4 },    { "double", 8 },
-        { "float2", 8 }, { "float3", 12 }, { "float4", 16 }, { "int3", 12 },    { "half3", 6 },    { "uint8_t4", 4 },
-        { "double3", 24 }, { "bool3", 3 }, { "float3x3", 36 }, { "int2x4", 32 }, { "float[5]", 20 }, { "Particle", 20 },
+    static const struct {
+        const char *type;
+        size_t size;
+    } types[] = {
+        { "bool", 1 },      { "int8_t", 1 },  { "uint8_t", 1 },   { "int16_t", 2 },   { "uint16_t", 2 },
+        { "int", 4 },       { "uint", 4 },    { "int64_t", 8 },   { "uint64_t", 8 },  { "half", 2 },
+        { "float", 4 },     { "double", 8 },  { "float2", 8 },    { "float3", 12 },   { "float4", 16 },
+        { "int3", 12 },     { "half3", 6 },   { "uint8_t4", 4 },  { "double3", 24 },  { "bool3", 3 },
+        { "float3x3", 36 }, { "int2x4", 32 }, { "float[5]", 20 }, { "Particle", 20 },
     };
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         unsigned char data[16 * 40];
         spy_dtype floats = SPY_FLOAT32;
         (void)floats;
-        for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(strncmp(types[k].type, "bool", 4) == 0 ? draw(2) : draw(60));
-        spy_tensor *from = typed(types[k].type, SPY_SHAPE(16), NULL), *to = typed(types[k].type, SPY_SHAPE(16), NULL), *out = NULL;
+        for (size_t i = 0; i < sizeof data; i++)
+            data[i] = (unsigned char)(strncmp(types[k].type, "bool", 4) == 0 ? draw(2) : draw(60));
+        spy_tensor *from = typed(types[k].type, SPY_SHAPE(16), NULL),
+                   *to = typed(types[k].type, SPY_SHAPE(16), NULL), *out = NULL;
         OK(spy_tensor_write(from, data, 16 * types[k].size));
-        OK(spy_call(fn("copy"), SPY_ARGS(spy_arg_range("i", 0, 16, 1), spy_arg_tensor("from", from), spy_arg_tensor("to", to))));
+        OK(spy_call(fn("copy"), SPY_ARGS(spy_arg_range("i", 0, 16, 1), spy_arg_tensor("from", from),
+                                         spy_arg_tensor("to", to))));
         if (memcmp(read_all(to), data, 16 * types[k].size) != 0) fail_msg("copy of %s", types[k].type);
-        OK(spy_call(fn("same"), SPY_ARGS(spy_arg_range("i", 15, -1, -1), spy_arg_tensor("t", to), spy_out_tensor("_result", &out))));
+        OK(spy_call(fn("same"), SPY_ARGS(spy_arg_range("i", 15, -1, -1), spy_arg_tensor("t", to),
+                                         spy_out_tensor("_result", &out))));
         const char *got = read_all(out);
         for (size_t i = 0; i < 16; i++)
-            if (memcmp(got + i * types[k].size, data + (15 - i) * types[k].size, types[k].size) != 0) fail_msg("same of %s: element %zu", types[k].type, i);
+            if (memcmp(got + i * types[k].size, data + (15 - i) * types[k].size, types[k].size) != 0)
+                fail_msg("same of %s: element %zu", types[k].type, i);
         spy_release_tensor(from);
         spy_release_tensor(to);
         spy_release_tensor(out);
@@ -878,7 +953,8 @@ static void test_whole_types(void **state) {
 static void test_whole_forms(void **state) {
     NEEDS_DEVICE();
     float data[STORED];
-    spy_tensor *storage = numbered(data), *t = MADE(spy_tensor, spy_create_slice(storage, 0, 10, 74, 2)), *out = NULL;
+    spy_tensor *storage = numbered(data), *t = MADE(spy_tensor, spy_create_slice(storage, 0, 10, 74, 2)),
+               *out = NULL;
     spy_arg i = spy_arg_range("i", 0, 32, 1), whole = spy_arg_tensor("t", t);
     OK(spy_call(fn("any_tensor"), SPY_ARGS(i, whole, spy_out_tensor("_result", &out))));
     const float *got = (const float *)(const void *)read_all(out);
@@ -896,32 +972,44 @@ static void test_whole_forms(void **state) {
     // In structs, beside numbers of every size, with rows that are run over.
     OK(spy_tensor_write(storage, data, sizeof data));
     out = NULL;
-    spy_tensor *rows = MADE(spy_tensor, spy_create_view(storage, &(spy_view_desc){ .shape = SPY_SHAPE(4, 6), .strides = SPY_SHAPE(10, 1), .offset_elements = 3 }));
+    spy_tensor *rows =
+        MADE(spy_tensor, spy_create_view(storage, &(spy_view_desc){ .shape = SPY_SHAPE(4, 6),
+                                                                    .strides = SPY_SHAPE(10, 1),
+                                                                    .offset_elements = 3 }));
     float scales[4] = { 1, 2, 3, 4 };
-    spy_args scene = SPY_ARGS(spy_arg_tensor("t", rows), spy_arg_array("scale", SPY_FLOAT32, SPY_SHAPE(4), scales));
-    OK(spy_call(fn("sample"), SPY_ARGS(spy_arg_struct("s", scene), spy_arg_i32("i", 5), spy_out_tensor("_result", &out))));
+    spy_args scene =
+        SPY_ARGS(spy_arg_tensor("t", rows), spy_arg_array("scale", SPY_FLOAT32, SPY_SHAPE(4), scales));
+    OK(spy_call(fn("sample"),
+                SPY_ARGS(spy_arg_struct("s", scene), spy_arg_i32("i", 5), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 4; k++) SAME("sample", k, got[k], (double)scales[k] * (3 + 10 * k + 5));
     spy_release_tensor(out);
     out = NULL;
-    OK(spy_call(fn("Scene.at"), SPY_ARGS(spy_arg_struct("this", scene), spy_arg_call_id("i"), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("Scene.at"), SPY_ARGS(spy_arg_struct("this", scene), spy_arg_call_id("i"),
+                                         spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 4; k++) SAME("Scene.at", k, got[k], (double)scales[k] * (3 + 10 * k + k));
     spy_release_tensor(out);
     out = NULL;
     uint8_t ks[4] = { 7, 8, 9, 10 };
-    OK(spy_call(fn("weighted"), SPY_ARGS(spy_arg_tensor("row", rows), spy_arg_array("k", SPY_UINT8, SPY_SHAPE(4), ks), spy_arg_f32("w", 0.5f),
-                                         spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("weighted"),
+                SPY_ARGS(spy_arg_tensor("row", rows), spy_arg_array("k", SPY_UINT8, SPY_SHAPE(4), ks),
+                         spy_arg_f32("w", 0.5f), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 4; k++) SAME("weighted", k, got[k], (6 * (3 + 10 * k) + 15) * 0.5 + ks[k]);
     spy_release_tensor(out);
     spy_release_tensor(rows);
-    spy_tensor *image = MADE(spy_tensor, spy_create_view(storage, &(spy_view_desc){ .shape = SPY_SHAPE(5, 4), .strides = SPY_SHAPE(1, 5), .offset_elements = 200 }));
+    spy_tensor *image =
+        MADE(spy_tensor, spy_create_view(storage, &(spy_view_desc){ .shape = SPY_SHAPE(5, 4),
+                                                                    .strides = SPY_SHAPE(1, 5),
+                                                                    .offset_elements = 200 }));
     out = NULL;
     spy_args inner = SPY_ARGS(spy_arg_tensor("t", t), spy_arg_f32("scale", 2));
-    spy_args deep = SPY_ARGS(spy_arg_i32("before", 1000), spy_arg_struct("scene", inner), spy_arg_u32("between", 200), spy_arg_tensor("image", image));
+    spy_args deep = SPY_ARGS(spy_arg_i32("before", 1000), spy_arg_struct("scene", inner),
+                             spy_arg_u32("between", 200), spy_arg_tensor("image", image));
     spy_grid_desc g = grid_of(SPY_SHAPE(5, 4));
-    OK(spy_call(fn("deep"), SPY_ARGS(spy_arg_struct("d", deep), spy_arg_grid("p", &g), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("deep"),
+                SPY_ARGS(spy_arg_struct("d", deep), spy_arg_grid("p", &g), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 20; k++) SAME("deep", k, got[k], (10 + 2 * (k % 4)) * 2);
     got = (const float *)(const void *)read_all(storage);
@@ -947,9 +1035,15 @@ static void test_atomics(void **state) {
     int64_t sums[SLOTS] = { 0 }, counts[SLOTS] = { 0 };
     for (int i = 0; i < N; i++) sums[i % SLOTS] += i, counts[i % SLOTS]++;
     spy_arg i = spy_arg_range("i", 0, N, 1);
-    static const struct { const char *function, *type; double factor; } ways[] = {
-        { "count_int", "int", 1 }, { "count_uint", "uint", 1 }, { "count_long", "int64_t", 1 << 20 },
-        { "count_float", "float", 1 }, { "count_double", "double", 0.5 },
+    static const struct {
+        const char *function, *type;
+        double factor;
+    } ways[] = {
+        { "count_int", "int", 1 },
+        { "count_uint", "uint", 1 },
+        { "count_long", "int64_t", 1 << 20 },
+        { "count_float", "float", 1 },
+        { "count_double", "double", 0.5 },
     };
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         for (int how = 0; how < LAYOUTS; how++) {
@@ -967,7 +1061,8 @@ static void test_atomics(void **state) {
             }
             spy_release_tensor(t);
         }
-    spy_tensor *t = typed("float3", SPY_SHAPE(SLOTS), NULL), *rows = make(SPY_FLOAT32, SPY_SHAPE(SLOTS, 3), NULL);
+    spy_tensor *t = typed("float3", SPY_SHAPE(SLOTS), NULL),
+               *rows = make(SPY_FLOAT32, SPY_SHAPE(SLOTS, 3), NULL);
     OK(spy_tensor_fill(t, 0));
     OK(spy_tensor_fill(rows, 0));
     for (int n = 0; n < 2; n++) {
@@ -998,7 +1093,8 @@ static void test_atomics(void **state) {
 static void test_pointers(void **state) {
     NEEDS_DEVICE();
     float data[STORED];
-    spy_tensor *storage = numbered(data), *part = MADE(spy_tensor, spy_create_slice(storage, 0, 40, 80, 1)), *out = NULL;
+    spy_tensor *storage = numbered(data), *part = MADE(spy_tensor, spy_create_slice(storage, 0, 40, 80, 1)),
+               *out = NULL;
     spy_arg i = spy_arg_range("i", 0, 40, 1);
     OK(spy_call(fn("peek"), SPY_ARGS(i, spy_arg_tensor("p", part), spy_out_tensor("_result", &out))));
     const float *got = (const float *)(const void *)read_all(out);
@@ -1009,15 +1105,18 @@ static void test_pointers(void **state) {
     OK(spy_call(fn("address"), SPY_ARGS(spy_arg_tensor("p", storage), spy_out_u64("_result", &address))));
     assert_true(address != 0);
     for (int round = 0; round < 50; round++) { // by its number: nothing says what is written
-        OK(spy_call(fn("poke"), SPY_ARGS(i, spy_arg_u64("p", address + 40 * sizeof(float)), spy_arg_f32("v", (float)round))));
+        OK(spy_call(fn("poke"), SPY_ARGS(i, spy_arg_u64("p", address + 40 * sizeof(float)),
+                                         spy_arg_f32("v", (float)round))));
         out = NULL;
-        OK(spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", part), spy_arg_f32("b", 1), spy_out_tensor("_result", &out))));
+        OK(spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", part), spy_arg_f32("b", 1),
+                                        spy_out_tensor("_result", &out))));
         got = (const float *)(const void *)read_all(out);
         for (int k = 0; k < 40; k++) SAME("poked", k, got[k], round + 1);
         spy_release_tensor(out);
     }
     out = NULL;
-    OK(spy_call(fn("peek3"), SPY_ARGS(spy_arg_range("i", 0, 12, 1), spy_arg_u64("p", address), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("peek3"), SPY_ARGS(spy_arg_range("i", 0, 12, 1), spy_arg_u64("p", address),
+                                      spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 36; k++) SAME("peek3", k, got[k], data[k]);
     spy_release_tensor(out);
@@ -1028,7 +1127,8 @@ static void test_pointers(void **state) {
     out = NULL;
     int32_t sizes[3] = { 4, 1, 3 };
     buffer = SPY_ARGS(spy_arg_tensor("data", storage), spy_arg_array("n", SPY_INT32, SPY_SHAPE(3), sizes));
-    OK(spy_call(fn("peek_buffer"), SPY_ARGS(spy_arg_struct("b", buffer), spy_arg_i32("i", 2), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("peek_buffer"),
+                SPY_ARGS(spy_arg_struct("b", buffer), spy_arg_i32("i", 2), spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 3; k++) SAME("peek_buffer", k, got[k], sizes[k] > 2 ? 2 : -1);
     spy_release_tensor(out);
@@ -1036,7 +1136,8 @@ static void test_pointers(void **state) {
     fill_particles(p, 5);
     spy_tensor *all = typed("Particle", SPY_SHAPE(5), p);
     out = NULL;
-    OK(spy_call(fn("peek_mass"), SPY_ARGS(spy_arg_range("i", 4, -1, -1), spy_arg_tensor("p", all), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("peek_mass"), SPY_ARGS(spy_arg_range("i", 4, -1, -1), spy_arg_tensor("p", all),
+                                          spy_out_tensor("_result", &out))));
     got = (const float *)(const void *)read_all(out);
     for (int k = 0; k < 5; k++) SAME("peek_mass", k, got[k], p[4 - k].mass);
     spy_release_tensor(out);
@@ -1062,17 +1163,24 @@ static void test_hazards(void **state) {
         // a[i] += c[i]: writes whole what was read, reads element-wise what was written
         OK(spy_call(fn("accumulate"), SPY_ARGS(i, spy_arg_tensor("t", ta), spy_arg_tensor("v", tc))));
         // b = b + a: reads element-wise what was written whole
-        OK(spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", tb), spy_arg_tensor("b", ta), spy_arg_tensor("_result", tb))));
+        OK(spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", tb), spy_arg_tensor("b", ta),
+                                        spy_arg_tensor("_result", tb))));
         // a = b by whole tensors on both sides, one of them written element-wise before; then smaller again
         OK(spy_call(fn("copy"), SPY_ARGS(i, spy_arg_tensor("from", tb), spy_arg_tensor("to", ta))));
-        OK(spy_call(fn("scale_row"), SPY_ARGS(spy_arg_tensor("row", MADE(spy_tensor, spy_create_view(ta, &(spy_view_desc){ .shape = SPY_SHAPE(N, 1) }))), spy_arg_f32("by", 0.25f))));
+        OK(spy_call(
+            fn("scale_row"),
+            SPY_ARGS(spy_arg_tensor(
+                         "row",
+                         MADE(spy_tensor, spy_create_view(ta, &(spy_view_desc){ .shape = SPY_SHAPE(N, 1) }))),
+                     spy_arg_f32("by", 0.25f))));
         for (int k = 0; k < N; k++) next[k] = a[k] + a[N - 1 - k];
         for (int k = 0; k < N; k++) {
             b[k] = b[k] + next[k];
             a[k] = b[k] * 0.25f;
         }
         if (round % 20 == 19) { // the numbers must stay finite and exact in both
-            OK(spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 3), spy_arg_f32("b", 0), spy_arg_tensor("_result", tb))));
+            OK(spy_call(fn("add"),
+                        SPY_ARGS(spy_arg_f32("a", 3), spy_arg_f32("b", 0), spy_arg_tensor("_result", tb))));
             for (int k = 0; k < N; k++) b[k] = 3;
         }
     }
@@ -1085,6 +1193,38 @@ static void test_hazards(void **state) {
     spy_release_tensor(tc);
 }
 
+// Copies to a tensor wait for the calls that read it whole, and those for the copies.
+static void test_copies(void **state) {
+    NEEDS_DEVICE();
+    enum { N = 4000, ROUNDS = 40 };
+    static float data[N];
+    spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(N), NULL), *out[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        out[round] = NULL;
+        if (round % 3 == 0) {
+            OK(spy_tensor_fill(t, round));
+        } else if (round % 3 == 1) {
+            for (int k = 0; k < N; k++) data[k] = (float)(round * 10000 + k);
+            OK(spy_tensor_write(t, data, sizeof data));
+        } else {
+            OK(spy_call(fn("any_writer"), SPY_ARGS(spy_arg_range("i", 0, N, 1), spy_arg_tensor("t", t),
+                                                   spy_arg_f32("v", (float)-round))));
+        }
+        OK(spy_call(fn("reversed"), SPY_ARGS(spy_arg_range("i", 0, N, 1), spy_arg_tensor("t", t),
+                                             spy_out_tensor("_result", &out[round]))));
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        const float *got = (const float *)(const void *)read_all(out[round]);
+        for (int k = 0; k < N; k++)
+            SAME("copies", k, got[k],
+                 round % 3 == 0   ? round
+                 : round % 3 == 1 ? round * 10000 + N - 1 - k
+                                  : -round);
+        spy_release_tensor(out[round]);
+    }
+    spy_release_tensor(t);
+}
+
 // A tensor that is released right behind the call keeps its memory until the call is done.
 static void test_releases(void **state) {
     NEEDS_DEVICE();
@@ -1095,8 +1235,10 @@ static void test_releases(void **state) {
         for (int k = 0; k < N; k++) data[k] = (float)(round * 10000 + k);
         spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(N), data), *w = make(SPY_FLOAT32, SPY_SHAPE(N), NULL);
         out[round] = NULL;
-        OK(spy_call(fn("copy"), SPY_ARGS(spy_arg_range("i", 0, N, 1), spy_arg_tensor("from", t), spy_arg_tensor("to", w))));
-        OK(spy_call(fn("reversed"), SPY_ARGS(spy_arg_range("i", 0, N, 1), spy_arg_tensor("t", w), spy_out_tensor("_result", &out[round]))));
+        OK(spy_call(fn("copy"), SPY_ARGS(spy_arg_range("i", 0, N, 1), spy_arg_tensor("from", t),
+                                         spy_arg_tensor("to", w))));
+        OK(spy_call(fn("reversed"), SPY_ARGS(spy_arg_range("i", 0, N, 1), spy_arg_tensor("t", w),
+                                             spy_out_tensor("_result", &out[round]))));
         spy_release_tensor(t);
         spy_release_tensor(w);
     }
@@ -1117,7 +1259,8 @@ static void test_thread_count(void **state) {
     for (int n = 1; n < 40; n += 3) { // one kind of call, other sizes each time
         OK(spy_tensor_fill(t, -1));
         o.thread_count = SPY_SHAPE(n);
-        OK(spy_call_with(fn("put1"), SPY_ARGS(spy_arg_thread_id("i"), spy_arg_tensor("t", t), spy_arg_f32("v", 5)), &o));
+        OK(spy_call_with(fn("put1"),
+                         SPY_ARGS(spy_arg_thread_id("i"), spy_arg_tensor("t", t), spy_arg_f32("v", 5)), &o));
         const float *got = (const float *)(const void *)read_all(t);
         for (int k = 0; k < 64; k++) SAME("thread_count", k, got[k], k < n ? 5 : -1);
     }
@@ -1132,7 +1275,8 @@ static void test_thread_count(void **state) {
         const int32_t *got = (const int32_t *)(const void *)read_all(out);
         for (int64_t i = 0; i < count; i++) {
             index_of(shape, i, index);
-            for (uint32_t c = 0; c < 3; c++) SAME("array3", i, got[3 * i + c], coordinate(&receivers[8], index, shape.rank, c));
+            for (uint32_t c = 0; c < 3; c++)
+                SAME("array3", i, got[3 * i + c], coordinate(&receivers[8], index, shape.rank, c));
         }
         spy_release_tensor(out);
     }
@@ -1143,13 +1287,18 @@ static void test_thread_count(void **state) {
     assert_int_equal(spy_get_tensor_info(out).element_count, 15);
     spy_release_tensor(out);
     o.thread_count = SPY_SHAPE(4);
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn("one"), SPY_ARGS(spy_arg_range("x", 0, 5, 1)), &o), "thread_count", "'x'", "(5,)");
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn("as_float"), SPY_ARGS(spy_arg_f32("x", 1), spy_arg_tensor("_result", t)), &o), "_result");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn("one"), SPY_ARGS(spy_arg_range("x", 0, 5, 1)), &o),
+          "thread_count", "'x'", "(5,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH,
+          spy_call_with(fn("as_float"), SPY_ARGS(spy_arg_f32("x", 1), spy_arg_tensor("_result", t)), &o),
+          "_result");
     o.thread_count = SPY_SHAPE(0);
-    OK(spy_call_with(fn("put1"), SPY_ARGS(spy_arg_thread_id("i"), spy_arg_tensor("t", t), spy_arg_f32("v", 99)), &o));
+    OK(spy_call_with(fn("put1"),
+                     SPY_ARGS(spy_arg_thread_id("i"), spy_arg_tensor("t", t), spy_arg_f32("v", 99)), &o));
     assert_true(((const float *)(const void *)read_all(t))[0] == 5);
     o.thread_count = SPY_SHAPE(-1);
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn("one"), SPY_ARGS(spy_arg_i32("x", 0)), &o), "thread_count", "negative");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn("one"), SPY_ARGS(spy_arg_i32("x", 0)), &o),
+          "thread_count", "negative");
     spy_release_tensor(t);
 }
 
@@ -1157,7 +1306,9 @@ static void test_prepared(void **state) {
     NEEDS_DEVICE();
     for (int async = 0; async < 2; async++) {
         float data[STORED], *six = data;
-        spy_tensor *t = numbered(data), *rows = MADE(spy_tensor, spy_create_view(t, &(spy_view_desc){ .shape = SPY_SHAPE(10, 40) }));
+        spy_tensor *t = numbered(data),
+                   *rows =
+                       MADE(spy_tensor, spy_create_view(t, &(spy_view_desc){ .shape = SPY_SHAPE(10, 40) }));
         spy_tensor *out = make(SPY_FLOAT32, SPY_SHAPE(10), NULL);
         spy_prepare_desc d;
         memset(&d, 0, sizeof d);
@@ -1173,15 +1324,20 @@ static void test_prepared(void **state) {
         spy_release_prepared(p);
         spy_grid_desc *g = (spy_grid_desc *)calloc(1, sizeof *g); // gone before the thread is done
         g->shape = SPY_SHAPE(2, 5);
-        spy_tensor *small = MADE(spy_tensor, spy_create_view(t, &(spy_view_desc){ .shape = SPY_SHAPE(2, 5) }));
+        spy_tensor *small =
+            MADE(spy_tensor, spy_create_view(t, &(spy_view_desc){ .shape = SPY_SHAPE(2, 5) }));
         spy_args at = SPY_ARGS(spy_arg_grid("p", g), spy_arg_tensor("t", small), spy_arg_f32("v", 1));
         p = MADE(spy_prepared, spy_prepare(fn("put2"), at, &d));
         free(g);
         spy_grid_desc again = grid_of(SPY_SHAPE(2, 5));
-        OK(spy_call_prepared(p, SPY_ARGS(spy_arg_grid("p", &again), spy_arg_tensor("t", small), spy_arg_f32("v", 1))));
+        OK(spy_call_prepared(
+            p, SPY_ARGS(spy_arg_grid("p", &again), spy_arg_tensor("t", small), spy_arg_f32("v", 1))));
         got = (const float *)(const void *)read_all(small);
         for (int i = 0; i < 10; i++) SAME("put2", i, got[i], 2 * i + 1);
-        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_prepared(p, SPY_ARGS(spy_arg_grid("p", &again), spy_arg_tensor("t", rows), spy_arg_tensor("v", small))), "prepared");
+        FAILS(SPY_ERROR_TYPE_MISMATCH,
+              spy_call_prepared(p, SPY_ARGS(spy_arg_grid("p", &again), spy_arg_tensor("t", rows),
+                                            spy_arg_tensor("v", small))),
+              "prepared");
         spy_release_prepared(p);
         spy_release_tensor(small);
         spy_release_tensor(rows);
@@ -1200,7 +1356,8 @@ static void test_large_block(void **state) {
     d.shape = SPY_SHAPE(2, 1, 2, 1, 2, 1, 2, 3);
     spy_tensor *v = MADE(spy_tensor, spy_create_view(t, &d));
     spy_args scene = SPY_ARGS(spy_arg_tensor("t", v), spy_arg_rand_float("scale", 2, 2, NULL));
-    OK(spy_call(fn("sample"), SPY_ARGS(spy_arg_struct("s", scene), spy_arg_i32("i", 2), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("sample"),
+                SPY_ARGS(spy_arg_struct("s", scene), spy_arg_i32("i", 2), spy_out_tensor("_result", &out))));
     const float *got = (const float *)(const void *)read_all(out);
     for (int i = 0; i < 16; i++) SAME("sample", i, got[i], (3 * i + 2) * 2);
     spy_release_tensor(out);
@@ -1214,26 +1371,38 @@ static void test_refused(void **state) {
     NEEDS_DEVICE();
     int32_t kept = 77;
     spy_arg out = spy_out_i32("_result", &kept), x;
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", NULL), out)), "'x'", "spy_grid_desc");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", NULL), out)), "'x'",
+          "spy_grid_desc");
     spy_grid_desc g = grid_of(SPY_SHAPE(3));
     g.offset = SPY_SHAPE(1, 2);
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", &g), out)), "'x'", "rank");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", &g), out)), "'x'",
+          "rank");
     g = grid_of(SPY_SHAPE(3));
     g.stride = SPY_SHAPE((int64_t)1 << 31);
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", &g), out)), "'x'", "32 bits");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", &g), out)), "'x'",
+          "32 bits");
     g = grid_of(SPY_SHAPE(3));
     g.shape.rank = 9;
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", &g), out)), "'x'", "rank");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_range("x", 0, 5, 0), out)), "step is 0");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_range("x", 0, (int64_t)1 << 40, 1), out)), "32 bits");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_grid("x", &g), out)), "'x'",
+          "rank");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(spy_arg_range("x", 0, 5, 0), out)),
+          "step is 0");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call(fn("one"), SPY_ARGS(spy_arg_range("x", 0, (int64_t)1 << 40, 1), out)), "32 bits");
     spy_random_desc seeds;
     memset(&seeds, 0, sizeof seeds);
     seeds.seed = 3;
     seeds.zero_seed = true;
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("as_uint"), SPY_ARGS(spy_arg_wang_hash("x", &seeds))), "'x'", "seed");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("as_float"), SPY_ARGS(spy_arg_rand_float("x", 1, 0, NULL))), "'x'", "low <= high");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("as_float"), SPY_ARGS(spy_arg_rand_float("x", 0, (float)(0.0 / (1.0 - (double)(kept / 77))), NULL))), "'x'", "finite");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("as_float"), SPY_ARGS(spy_arg_rand_float("x", -3e38f, 3e38f, NULL))), "'x'", "finite");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("as_uint"), SPY_ARGS(spy_arg_wang_hash("x", &seeds))),
+          "'x'", "seed");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("as_float"), SPY_ARGS(spy_arg_rand_float("x", 1, 0, NULL))),
+          "'x'", "low <= high");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call(fn("as_float"),
+                   SPY_ARGS(spy_arg_rand_float("x", 0, (float)(0.0 / (1.0 - (double)(kept / 77))), NULL))),
+          "'x'", "finite");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call(fn("as_float"), SPY_ARGS(spy_arg_rand_float("x", -3e38f, 3e38f, NULL))), "'x'", "finite");
     x = spy_arg_call_id("x");
     x.direction = SPY_DIRECTION_OUT;
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("one"), SPY_ARGS(x, out)), "'x'", "in parameter");
@@ -1244,17 +1413,29 @@ static void test_refused(void **state) {
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("one"), SPY_ARGS(x, out)), "'x'");
     // Whole tensors.
     spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(8), NULL), *ints = make(SPY_INT32, SPY_SHAPE(8), NULL);
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("at2"), SPY_ARGS(spy_arg_i32("p", 0), spy_arg_tensor("t", t))), "'t'", "2 trailing");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("at1"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_tensor("t", ints))), "'t'", "Tensor<float, 1>", "int tensor");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("at1"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_tensor("t", NULL))), "'t'", "NULL");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("at2"), SPY_ARGS(spy_arg_i32("p", 0), spy_arg_tensor("t", t))),
+          "'t'", "2 trailing");
+    FAILS(SPY_ERROR_TYPE_MISMATCH,
+          spy_call(fn("at1"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_tensor("t", ints))), "'t'",
+          "Tensor<float, 1>", "int tensor");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call(fn("at1"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_tensor("t", NULL))), "'t'", "NULL");
     float array[8] = { 0 };
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("at1"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_array("t", SPY_FLOAT32, SPY_SHAPE(8), array))), "'t'", "takes a tensor");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("peek"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_f32("p", 1))), "'p'", "float*", "address");
+    FAILS(SPY_ERROR_TYPE_MISMATCH,
+          spy_call(fn("at1"),
+                   SPY_ARGS(spy_arg_i32("i", 0), spy_arg_array("t", SPY_FLOAT32, SPY_SHAPE(8), array))),
+          "'t'", "takes a tensor");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("peek"), SPY_ARGS(spy_arg_i32("i", 0), spy_arg_f32("p", 1))),
+          "'p'", "float*", "address");
     // An output that the function may read anywhere: threads would read what others have written.
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("reversed"), SPY_ARGS(spy_arg_range("i", 0, 8, 1), spy_arg_tensor("t", t), spy_arg_tensor("_result", t))), "_result", "'t'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call(fn("reversed"), SPY_ARGS(spy_arg_range("i", 0, 8, 1), spy_arg_tensor("t", t),
+                                            spy_arg_tensor("_result", t))),
+          "_result", "'t'");
     // Instances.
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("Particle.next"), SPY_NO_ARGS), "'this'", "missing");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("Particle.next"), SPY_ARGS(spy_arg_tensor("this", t))), "'this'", "Particle");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("Particle.next"), SPY_ARGS(spy_arg_tensor("this", t))),
+          "'this'", "Particle");
     assert_null(spy_find_function(module, "Particle.nothing"));
     ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "Particle.nothing");
     spy_release_tensor(t);
@@ -1262,7 +1443,9 @@ static void test_refused(void **state) {
     assert_int_equal(kept, 77);
 }
 
-static spy_function *own_fn(spy_module *own, const char *name) { return MADE(spy_function, spy_find_function(own, name)); }
+static spy_function *own_fn(spy_module *own, const char *name) {
+    return MADE(spy_function, spy_find_function(own, name));
+}
 
 // Functions of the user's may be called as those of our Slang module, which he has not imported.
 static void test_own_names(void **state) {
@@ -1282,9 +1465,11 @@ static void test_own_names(void **state) {
     OK(spy_call(own_fn(own, "get_call_id"), SPY_ARGS(spy_arg_call_id("x"), spy_out_i32("_result", &s))));
     SAME("get_call_id", 0, s, 6);
     spy_args fields = SPY_ARGS(spy_arg_rand_float("x", 2, 2, NULL));
-    OK(spy_call(own_fn(own, "boxed"), SPY_ARGS(spy_arg_struct("t", fields), spy_arg_thread_id("k"), spy_out_f32("_result", &f))));
+    OK(spy_call(own_fn(own, "boxed"),
+                SPY_ARGS(spy_arg_struct("t", fields), spy_arg_thread_id("k"), spy_out_f32("_result", &f))));
     SAME("boxed", 0, f, 0);
-    OK(spy_call(own_fn(own, "Tensor.get"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_thread_id("y"), spy_out_f32("_result", &f))));
+    OK(spy_call(own_fn(own, "Tensor.get"), SPY_ARGS(spy_arg_struct("this", fields), spy_arg_thread_id("y"),
+                                                    spy_out_f32("_result", &f))));
     SAME("Tensor.get", 0, f, 2);
     spy_release_module(own);
 }
@@ -1301,6 +1486,36 @@ static void test_call_info(void **state) {
         SAME("column", i, got[3 * i + 2], i % 5);
     }
     spy_release_tensor(out);
+    for (int how = 0; how < LAYOUTS; how++) { // four elements of a thread are four places
+        out = laid_out("int", SPY_SHAPE(3, 16), (layout)how);
+        OK(spy_call(fn("column"), SPY_ARGS(spy_arg_tensor("_result", out))));
+        got = (const int32_t *)(const void *)read_all(out);
+        for (int i = 0; i < 48; i++) SAME("column", i, got[i], i % 16);
+        spy_release_tensor(out);
+    }
+}
+
+static void test_hidden_names(void **state) {
+    NEEDS_DEVICE();
+    float data[STORED];
+    spy_tensor *t = numbered(data), *out = NULL;
+    OK(spy_call(fn("a_mix"), SPY_ARGS(spy_arg_range("i", 0, 9, 1), spy_arg_tensor("v_t", t),
+                                      spy_arg_tensor("w_p", t), spy_arg_tensor("spy_i", t),
+                                      spy_arg_call_id("r_result"), spy_out_tensor("_result", &out))));
+    const float *got = (const float *)(const void *)read_all(out);
+    for (int i = 0; i < 9; i++) SAME("a_mix", i, got[i], 4 * i);
+    spy_release_tensor(out);
+    spy_tensor *made = NULL;
+    out = NULL;
+    OK(spy_call(fn("a_this"),
+                SPY_ARGS(spy_arg_range("spy_thread", 0, 9, 1), spy_out_tensor("_result", &made))));
+    OK(spy_call(fn("a_this.b_step"), SPY_ARGS(spy_arg_tensor("this", made), spy_arg_thread_id("_shape"),
+                                              spy_arg_f32("_count", 0.5f), spy_out_tensor("_result", &out))));
+    got = (const float *)(const void *)read_all(out);
+    for (int i = 0; i < 9; i++) SAME("b_step", i, got[i], 2 * i + 0.5);
+    spy_release_tensor(out);
+    spy_release_tensor(made);
+    spy_release_tensor(t);
 }
 
 // >>main
@@ -1311,7 +1526,8 @@ static int setup(void **state) {
     d.dump_directory = getenv("SPY_TEST_DUMP");
     gpu_device = gpu_open(&d);
     if (!gpu_device) return 0; // each test then says "skipped"
-    if (getenv("SPY_TEST_SEED")) random_state += (uint32_t)strtoul(getenv("SPY_TEST_SEED"), NULL, 10) * 2654435761u;
+    if (getenv("SPY_TEST_SEED"))
+        random_state += (uint32_t)strtoul(getenv("SPY_TEST_SEED"), NULL, 10) * 2654435761u;
     char path[512];
     spy_module_desc m;
     memset(&m, 0, sizeof m);
@@ -1338,13 +1554,13 @@ static int clean(void **state) {
 int main(int argc, char **argv) { // test_kinds [TEST]: only tests whose names hold it
 #define TEST(f) cmocka_unit_test_setup(f, clean)
     const struct CMUnitTest tests[] = {
-        TEST(test_ids),         TEST(test_variants),     TEST(test_grid),        TEST(test_range),
-        TEST(test_hash),        TEST(test_random),       TEST(test_together),    TEST(test_methods),
-        TEST(test_soa),         TEST(test_constructors), TEST(test_extensions),  TEST(test_whole_reads),
-        TEST(test_whole_writes), TEST(test_whole_vectors), TEST(test_whole_types), TEST(test_whole_forms),
-        TEST(test_atomics),     TEST(test_pointers),     TEST(test_hazards),     TEST(test_releases),
-        TEST(test_thread_count), TEST(test_prepared),    TEST(test_large_block), TEST(test_refused),
-        TEST(test_own_names),   TEST(test_call_info),
+        TEST(test_ids),          TEST(test_variants),      TEST(test_grid),         TEST(test_range),
+        TEST(test_hash),         TEST(test_random),        TEST(test_together),     TEST(test_methods),
+        TEST(test_soa),          TEST(test_constructors),  TEST(test_extensions),   TEST(test_whole_reads),
+        TEST(test_whole_writes), TEST(test_whole_vectors), TEST(test_whole_types),  TEST(test_whole_forms),
+        TEST(test_atomics),      TEST(test_pointers),      TEST(test_hazards),      TEST(test_releases),
+        TEST(test_thread_count), TEST(test_prepared),      TEST(test_large_block),  TEST(test_refused),
+        TEST(test_own_names),    TEST(test_call_info),     TEST(test_hidden_names), TEST(test_copies),
     };
     char filter[128];
     if (argc > 1) {
