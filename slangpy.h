@@ -1213,6 +1213,19 @@ typedef struct spy_call_options {
 // belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
+// >>dispatching
+
+typedef struct spy_uint3 {
+    uint32_t x, y, z;
+} spy_uint3;
+
+// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
+// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
+// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
+// NULL. Errors and threads as spy_call().
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
 
@@ -4652,7 +4665,8 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
-SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
+SPYI_FN uint32_t
+spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
 
 SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
@@ -4733,6 +4747,26 @@ SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarat
 // A type in the tree's memory; `unit` is the one that was declared. NULL: out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
+
+// >>entry points
+// What the system gives to a parameter of a compute shader.
+typedef enum spyi_system {
+    SPYI_SYSTEM_NONE,
+    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
+    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+} spyi_system;
+
+#define SPYI_MOST_ENTRY_PARAMS 64
+
+typedef struct spyi_entry {
+    uint32_t threads[3];                     // [numthreads]; 0: it has none, and is a plain function
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS]; // by parameter: spyi_system
+} spyi_entry;
+
+// The function of that name, seen as a compute shader.
+SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
 // >>code
 typedef struct spyi_code {
@@ -5125,6 +5159,10 @@ struct spyi_sl_module_table {
     X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
     X(uint64_t, spReflection_getEntryPointCount, (spyi_sl_layout *))                                         \
     X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
+    X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
+      (spyi_sl_entry_layout *, unsigned))                                                                    \
+    X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 
@@ -7443,6 +7481,55 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&query_path);
 }
 
+// >>compiler/entry.c ----------------------------------------------------------------------------------------
+
+// Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
+
+static spyi_system spyi_sl_system(const char *semantic) {
+    static const struct {
+        const char *name;
+        spyi_system system;
+    } names[] = { { "SV_DISPATCHTHREADID", SPYI_SYSTEM_THREAD },
+                  { "SV_GROUPID", SPYI_SYSTEM_GROUP },
+                  { "SV_GROUPTHREADID", SPYI_SYSTEM_LOCAL },
+                  { "SV_GROUPINDEX", SPYI_SYSTEM_INDEX } };
+    char upper[32];
+    size_t n = semantic ? strlen(semantic) : 0;
+    if (n == 0 || n >= sizeof upper) return SPYI_SYSTEM_NONE;
+    for (size_t i = 0; i <= n; i++)
+        upper[i] = (char)(semantic[i] >= 'a' && semantic[i] <= 'z' ? semantic[i] - 'a' + 'A' : semantic[i]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(upper, names[i].name) == 0) return names[i].system;
+    return SPYI_SYSTEM_NONE;
+}
+
+void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_entry_point *entry = NULL;
+    memset(out, 0, sizeof *out);
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 4);
+    live->module->v->findAndCheckEntryPoint(live->module, name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = entry ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
+        spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+        uint64_t size[3] = { 0, 0, 0 };
+        unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+        lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
+        for (int i = 0; i < 3; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
+        for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+            spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+            out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
+        }
+    }
+    if (entry) entry->v->release(entry);
+    spyi_global_unlock();
+}
+
 // >>compiler/declare.h --------------------------------------------------------------------------------------
 
 // What declare_type.c and declare.c share: the tree's memory, and what is at hand while a tree is built.
@@ -8918,6 +9005,8 @@ struct spy_function {
     char *name;
     uint32_t id; // part of the plan key
     spyi_overloads overloads;
+    spyi_entry entry; // once it has been dispatched
+    bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
@@ -9020,7 +9109,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 // The name of an element type as spy_create_tensor takes it.
 SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
 // Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
-SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first, int64_t count);
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count);
 
 // >>meet.c
 // Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
@@ -9059,7 +9149,8 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
 
 // >>args.c
-SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+SPYI_FN spy_arg spyi_custom_arg(const char *name,
+                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
@@ -13001,6 +13092,13 @@ typedef struct spyi_options {
     uint32_t count_rank; // of thread_count
 } spyi_options;
 
+// >>dispatches: an explicit number of threads
+typedef struct spyi_threads {
+    uint32_t count[3]; // in x, y, z
+    uint32_t group[3];
+    bool guarded; // threads beyond the count do nothing
+} spyi_threads;
+
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
     spyi_value *items;
@@ -13009,11 +13107,14 @@ typedef struct spyi_values {
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
     spy_shape thread_count;          // theirs
+    const spyi_threads *threads;     // of a dispatch; NULL: a call
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error);
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error);
+// Whether the system fills it: no argument of the user's.
+SPYI_FN bool spyi_is_system(const spyi_value *value);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
 // options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
@@ -13129,6 +13230,8 @@ typedef struct spyi_bound {
     bool strict;          // strict_broadcasting
     spyi_options options;
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool dispatch;     // threads are counted by the caller; arguments are passed whole
+    bool guarded;      // spyi_threads.guarded
     bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
@@ -13341,9 +13444,10 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
 }
 
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error) {
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->options = options;
+    values->threads = threads;
     values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
@@ -13355,6 +13459,10 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
+    if (status == SPY_OK && threads &&
+        (!spyi_key_bytes(values, "\xfe", 1) ||
+         !spyi_key_bytes(values, threads->group, sizeof threads->group)))
+        status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -13499,8 +13607,9 @@ static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
 SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
     const spy_call_options *o = values->options;
     memset(options, 0, sizeof *options);
+    if (values->threads) memcpy(options->threads, values->threads->group, sizeof options->threads);
     if (!o) return true;
-    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    if (!values->threads) memcpy(options->threads, o->thread_group_size, sizeof options->threads);
     for (int i = 1; i < 3; i++)
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;
@@ -13937,6 +14046,18 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; b->dispatch && i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->batch_rank)
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': a dispatch passes arguments whole, but %u dimensions are left over",
+                           leaf->path, leaf->batch_rank);
+        if (leaf->out)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                           "'%s': the threads of a dispatch cannot share an output; take an RWTensor or "
+                           "RWStructuredBuffer",
+                           leaf->path);
+    }
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -13989,6 +14110,9 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             *result = (int32_t)i;
             continue;
         }
+        // Those that the system fills come first in the list, and are passed over by position.
+        while (position < n && of_param[position] >= 0 && spyi_is_system(&values->items[of_param[position]]))
+            position++;
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
@@ -14050,7 +14174,10 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded;
     spyi_bound_free(&a->bound);
+    a->bound.dispatch = dispatch;
+    a->bound.guarded = guarded;
     a->bound.strict = strict;
     a->bound.call_info = call_info;
     a->cost = 0;
@@ -14313,6 +14440,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.dispatch = values->threads != NULL;
+        attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
@@ -14462,6 +14591,8 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_THREADS, // of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z, uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
@@ -14532,10 +14663,11 @@ typedef struct spyi_emit_state {
     char **lvalues; // of each leaf in the kernel; NULL: used where it lies
     bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
-    size_t block_align; // largest alignment of a field
-    uint32_t element;   // which of the thread's elements is being written
-    char suffix[8];     // of its variables: "", or "_0", "_1", ... when there are several
-    bool failed;        // out of memory
+    size_t block_align;  // largest alignment of a field
+    uint32_t element;    // which of the thread's elements is being written
+    char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
+    uint32_t max_groups; // in one dimension
+    bool failed;         // out of memory
 } spyi_emit_state;
 
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
@@ -14757,6 +14889,12 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
+// Three numbers, in x, y and z.
+static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
+    spyi_add_field(s, op, 0, 0, 4, 4, "uint %s[3]", name);
+    for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
+}
+
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
@@ -14791,7 +14929,9 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
+    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
     if (b->uses_library || b->call_info || key->grouped) {
         spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
@@ -15202,9 +15342,28 @@ static void spyi_emit_offsets(spyi_emit_state *s) {
     }
 }
 
+// A dispatch: its ids when groups had to be folded, and the end of its threads.
+static void spyi_emit_threads(spyi_emit_state *s) {
+    const uint32_t *threads = s->bound->options.threads;
+    if (s->key->folded)
+        spyi_text_add(
+            &s->body,
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
+            "spyi._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
+            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
+            s->max_groups, threads[0], threads[1], threads[2]);
+    if (s->bound->guarded)
+        spyi_text_add(&s->body,
+                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
+                      "spy_thread.z >= spyi._threads[2]) return;\n");
+}
+
 static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
+    if (s->bound->dispatch) spyi_emit_threads(s);
     if (key->rank == 0) return;
     if (key->grouped) {
         spyi_emit_groups(s);
@@ -15392,12 +15551,16 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                   "SV_DispatchThreadID",
                   threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
                   threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
-    if (threads[1] * threads[2] > 1)
+    if (s->bound->dispatch)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
+                               "uint spy_in_group : SV_GroupIndex");
+    else if (threads[1] * threads[2] > 1)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
-    const char *shape = key->rank == 0              ? "one element"
+    const char *shape = s->bound->dispatch          ? "dispatch"
+                        : key->rank == 0            ? "one element"
                         : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
@@ -15447,6 +15610,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.key = key;
     s.types = device->types;
     s.out = out;
+    s.max_groups = device->base->limits.info.max_group_count;
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
@@ -15490,6 +15654,9 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
+// An argument for a parameter that the system fills.
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
+
 // >>kinds/kinds.c -------------------------------------------------------------------------------------------
 
 // Numbers that are made in a kernel, as what the parameter wants.
@@ -15505,7 +15672,8 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
                                spyi_text *out) {
     if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
     else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector", array);
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector",
+                      array);
     else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
     else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
 }
@@ -16024,6 +16192,65 @@ SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value
     spyi_free_parts(&parts);
 }
 
+// >>kinds/system.c ------------------------------------------------------------------------------------------
+
+// What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
+
+static bool spyi_system_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    (void)arg;
+    (void)value;
+    (void)problem;
+    return true;
+}
+
+static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    (void)types;
+    (void)value;
+    return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
+           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+}
+
+// The kernel's own parameters are uint3.
+static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
+}
+
+static void spyi_thread_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_thread", out);
+}
+
+static void spyi_group_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_group", out);
+}
+
+static void spyi_local_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_local", out);
+}
+
+static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
+}
+
+static const spyi_value_kind spyi_system_kinds[] = {
+    { "SV_DispatchThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_thread_load, NULL },
+    { "SV_GroupID", spyi_system_describe, spyi_system_bind, NULL, spyi_group_load, NULL },
+    { "SV_GroupThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_local_load, NULL },
+    { "SV_GroupIndex", spyi_system_describe, spyi_system_bind, NULL, spyi_index_load, NULL },
+};
+
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
+    return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
+}
+
+SPYI_FN bool spyi_is_system(const spyi_value *value) {
+    return value->custom && value->custom->describe == spyi_system_describe;
+}
+
 // >>call/call_internal.h ------------------------------------------------------------------------------------
 
 // A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
@@ -16060,9 +16287,10 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    spyi_launch_leaf *leaves; // of the plan's bound call
-    uint32_t groups[3];
-    uint8_t *block; // parameters, as packed for the variant
+    spyi_launch_leaf *leaves;  // of the plan's bound call
+    uint32_t groups[3];        // as dispatched
+    uint32_t thread_groups[3]; // as a dispatch's caller counts them
+    uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
     spyi_variant *
         repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
@@ -16136,6 +16364,10 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 // run.c
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error);
+
+// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name);
 
 // >>call/cache.c --------------------------------------------------------------------------------------------
 
@@ -16824,6 +17056,30 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
+// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
+                                      spyi_launch *launch, spyi_text *error) {
+    uint64_t total = 1, most = limits->info.max_group_count;
+    for (int i = 0; i < 3; i++) {
+        uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (groups > most) launch->key.folded = 1;
+        launch->groups[i] = (uint32_t)groups;
+        total *= groups;
+    }
+    memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
+    if (total == 0) launch->count = 0;
+    if (!launch->key.folded || total == 0) return SPY_OK;
+    if (total > most * most) {
+        spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
+                      (unsigned long long)total, (unsigned long long)(most * most));
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->groups[0] = (uint32_t)most;
+    launch->groups[1] = (uint32_t)((total + most - 1) / most);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -16894,6 +17150,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
+    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
         (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
@@ -17189,6 +17446,8 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_THREADS: memcpy(out, &s->values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
             memcpy(out, &u, 4);
@@ -17374,6 +17633,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
+    if (b->dispatch) return false; // its threads are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
@@ -17434,15 +17694,14 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
-                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
-    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+// Inside the device: the stages of a call or dispatch.
+static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
+                                  const spyi_threads *threads, const char *public_name, bool timed,
+                                  uint64_t *gpu_time_ns) {
+    spyi_values *values = &function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, options, values, &error);
+    spy_status status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, timed, gpu_time_ns, &error);
@@ -17452,7 +17711,20 @@ static spy_status spyi_call(spy_function *function, spy_args args, const spy_cal
         }
     }
     if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
-    spyi_leave(device);
+    return status;
+}
+
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name) {
+    return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
+}
+
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
+    spyi_leave(function);
     return status;
 }
 
@@ -17506,7 +17778,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -17519,6 +17791,75 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_text_free(&out);
     spyi_leave(device);
     return size;
+}
+
+// >>call/dispatch.c -----------------------------------------------------------------------------------------
+
+// Dispatches: a function over an explicit number of threads, its arguments passed whole. An entry point runs as an ordinary
+// function of a generated kernel that has its [numthreads] and gives it what the system gives.
+
+static const spyi_entry *spyi_function_entry(spy_function *function) {
+    if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
+    function->entry_known = true;
+    return &function->entry;
+}
+
+// The user's arguments and one for each parameter that the system fills.
+static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
+    const spyi_signature *signature = &function->overloads.items[0];
+    size_t count = 0;
+    for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS && count < most; p++)
+        if (function->entry.systems[p])
+            all[count++] =
+                spyi_system_arg(signature->params[p].name, (spyi_system)function->entry.systems[p]);
+    for (size_t i = 0; i < args.count && count < most; i++) all[count++] = args.items[i];
+    return count;
+}
+
+static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
+                                         const spy_call_options *o) {
+    if (args.count && !args.items) return "expected arguments, got NULL";
+    if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
+    if (function->overloads.count != 1)
+        return "a function with overloads cannot be dispatched; give one its own name";
+    if (o && (o->call_group_shape.rank || o->thread_count.rank))
+        return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
+    return NULL;
+}
+
+static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
+                                   spy_args args, const spy_call_options *options) {
+    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (entered != SPY_OK) return entered;
+    const char *problem = spyi_dispatch_problem(function, args, options);
+    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    if (problem) {
+        spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
+    } else {
+        spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
+        const spyi_entry *entry = spyi_function_entry(function);
+        const uint32_t *size =
+            options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
+        threads->guarded =
+            entry->threads[0] == 0; // no shader of its own that looks whether it is beyond the end
+        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        spy_args list;
+        list.items = all;
+        list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
+        status = spyi_call_inside(function, list, options, threads, name);
+    }
+    spyi_leave(function);
+    return status;
+}
+
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                        const spy_call_options *options) {
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    t.count[0] = threads.x;
+    t.count[1] = threads.y;
+    t.count[2] = threads.z;
+    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
 }
 
 // >>call/prepare.c ------------------------------------------------------------------------------------------
@@ -17671,7 +18012,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) {
         p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
         if (!p) {
@@ -17690,7 +18031,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, NULL, values, &error) == SPY_OK &&
+            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
                           spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
@@ -17751,7 +18092,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
-        status = spyi_describe(prepared->function, args, NULL, values, &error);
+        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))
@@ -17914,7 +18255,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);

@@ -174,6 +174,19 @@ typedef struct spy_call_options {
 // belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
+// >>dispatching
+
+typedef struct spy_uint3 {
+    uint32_t x, y, z;
+} spy_uint3;
+
+// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
+// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
+// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
+// NULL. Errors and threads as spy_call().
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
 

@@ -315,6 +315,18 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; b->dispatch && i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->batch_rank)
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': a dispatch passes arguments whole, but %u dimensions are left over",
+                           leaf->path, leaf->batch_rank);
+        if (leaf->out)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                           "'%s': the threads of a dispatch cannot share an output; take an RWTensor or "
+                           "RWStructuredBuffer",
+                           leaf->path);
+    }
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -367,6 +379,9 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             *result = (int32_t)i;
             continue;
         }
+        // Those that the system fills come first in the list, and are passed over by position.
+        while (position < n && of_param[position] >= 0 && spyi_is_system(&values->items[of_param[position]]))
+            position++;
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
@@ -428,7 +443,10 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded;
     spyi_bound_free(&a->bound);
+    a->bound.dispatch = dispatch;
+    a->bound.guarded = guarded;
     a->bound.strict = strict;
     a->bound.call_info = call_info;
     a->cost = 0;
@@ -691,6 +709,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.dispatch = values->threads != NULL;
+        attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);

@@ -10,15 +10,14 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
-                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
-    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+// Inside the device: the stages of a call or dispatch.
+static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
+                                  const spyi_threads *threads, const char *public_name, bool timed,
+                                  uint64_t *gpu_time_ns) {
+    spyi_values *values = &function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, options, values, &error);
+    spy_status status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, timed, gpu_time_ns, &error);
@@ -28,7 +27,20 @@ static spy_status spyi_call(spy_function *function, spy_args args, const spy_cal
         }
     }
     if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
-    spyi_leave(device);
+    return status;
+}
+
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name) {
+    return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
+}
+
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
+    spyi_leave(function);
     return status;
 }
 
@@ -82,7 +94,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);

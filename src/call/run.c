@@ -201,6 +201,8 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_THREADS: memcpy(out, &s->values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
             memcpy(out, &u, 4);
@@ -386,6 +388,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
+    if (b->dispatch) return false; // its threads are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))

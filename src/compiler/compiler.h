@@ -55,7 +55,8 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
-SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
+SPYI_FN uint32_t
+spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
 
 SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
@@ -136,6 +137,26 @@ SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarat
 // A type in the tree's memory; `unit` is the one that was declared. NULL: out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
+
+// >>entry points
+// What the system gives to a parameter of a compute shader.
+typedef enum spyi_system {
+    SPYI_SYSTEM_NONE,
+    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
+    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+} spyi_system;
+
+#define SPYI_MOST_ENTRY_PARAMS 64
+
+typedef struct spyi_entry {
+    uint32_t threads[3];                     // [numthreads]; 0: it has none, and is a plain function
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS]; // by parameter: spyi_system
+} spyi_entry;
+
+// The function of that name, seen as a compute shader.
+SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
 // >>code
 typedef struct spyi_code {

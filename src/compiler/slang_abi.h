@@ -373,6 +373,10 @@ struct spyi_sl_module_table {
     X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
     X(uint64_t, spReflection_getEntryPointCount, (spyi_sl_layout *))                                         \
     X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
+    X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
+      (spyi_sl_entry_layout *, unsigned))                                                                    \
+    X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 

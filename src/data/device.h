@@ -75,6 +75,8 @@ struct spy_function {
     char *name;
     uint32_t id; // part of the plan key
     spyi_overloads overloads;
+    spyi_entry entry; // once it has been dispatched
+    bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
@@ -177,7 +179,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 // The name of an element type as spy_create_tensor takes it.
 SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
 // Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
-SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first, int64_t count);
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count);
 
 // >>meet.c
 // Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
@@ -216,7 +219,8 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
 
 // >>args.c
-SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+SPYI_FN spy_arg spyi_custom_arg(const char *name,
+                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);

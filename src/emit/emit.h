@@ -36,6 +36,8 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_THREADS, // of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z, uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
