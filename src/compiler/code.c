@@ -105,12 +105,13 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
+        (spyi_sl_component **)calloc(live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
     if (result >= 0 && entry_point && parts) {
         uint32_t count = 0;
         parts[count++] = (spyi_sl_component *)module;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
+        for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
         spyi_sl_diagnostics(&diagnostics, NULL, messages);
         if (result >= 0 && composite) {
