@@ -610,11 +610,13 @@ spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const
     spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
     spy_status status = unit ? spyi_unit_open(unit, error) : SPY_ERROR_OUT_OF_MEMORY;
     *fresh = status == SPY_OK ? unit : NULL;
-    if (unit && status != SPY_OK) {
-        spyi_unit_watch_too(old, unit);
-        spyi_unit_release(unit);
-    }
+    if (unit && status != SPY_OK) spyi_unit_give_up(old, unit);
     return status;
+}
+
+void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
+    spyi_unit_watch_too(unit, fresh);
+    spyi_unit_release(fresh);
 }
 
 void spyi_unit_release(spyi_unit *unit) {
