@@ -82,12 +82,15 @@ static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, sp
     const spy_module *module = a->function->module;
     if (now == held) return;
     if (!now && module->generation)
-        spyi_text_add(out, "; module '%s' was reloaded and has no struct '%s' any more", module->name, held->display);
+        spyi_text_add(out, "; module '%s' was reloaded and has no struct '%s' any more", module->name,
+                      held->display);
     else if (now && module->generation)
-        spyi_text_add(out, "; module '%s' was reloaded and struct '%s' changed: it had %u fields in %zu bytes when the "
-                           "argument was made, and has %u in %zu now",
-                      module->name, held->display, held->field_count, held->host_size, now->field_count,
-                      now->host_size);
+        spyi_text_add(
+            out,
+            "; module '%s' was reloaded and struct '%s' changed: it had %u fields in %zu bytes when the "
+            "argument was made, and has %u in %zu now",
+            module->name, held->display, held->field_count, held->host_size, now->field_count,
+            now->host_size);
     else if (now)
         spyi_text_add(out, "; it is another module's struct '%s', whose fields are not those of module '%s'",
                       held->display, module->name);
@@ -634,8 +637,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     uint32_t fitting = 0;
     bool sized = false;
     if (n == 0) {
-        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more", function->module->name,
-                      function->name);
+        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
+                      function->module->name, function->name);
         return SPY_ERROR_NOT_FOUND;
     }
     uint8_t *sizes =

@@ -104,8 +104,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_result result =
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts = (spyi_sl_component **)calloc(live->link_count + live->conformance_count + 2,
+                                                             sizeof(spyi_sl_component *));
     if (result >= 0 && entry_point && parts) {
         uint32_t count = 0;
         parts[count++] = (spyi_sl_component *)module;

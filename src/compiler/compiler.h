@@ -42,7 +42,7 @@ typedef struct spyi_unit_desc {
     size_t source_size;      // 0: to the NUL
     const void *precompiled; // a .slang-module file's contents, or NULL
     size_t precompiled_size;
-    const char *name;   // module name to import; NULL: from path, else "module"
+    const char *name; // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -64,7 +64,7 @@ SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code 
 // text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
-// Drops what a reload made, and has the unit count as unchanged until its files change again.
+// Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.
 SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
 // Whether a file that the unit was made of, or one that was looked for in vain, is another one now.
 SPYI_FN bool spyi_unit_changed(const spyi_unit *unit);

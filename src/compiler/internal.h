@@ -133,7 +133,7 @@ SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session 
                                 spyi_text *error);
 SPYI_FN void spyi_source_seal(spyi_text *bytes);
 SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
-// A failed attempt's files go to the unit it was to replace.
+// Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.
 SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 
 // >>options.c

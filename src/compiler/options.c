@@ -30,8 +30,7 @@ uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
     out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
     if (unit->compiler->target == SPYI_TARGET_SPIRV)
-        out[n++] =
-            spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
     if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
         out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
                                                                      ? SPYI_SL_DEBUG_STANDARD
@@ -56,9 +55,10 @@ static bool spyi_sl_knows_precise(const char *version) {
 spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
     const spy_compile_options *o = &unit->options;
     const spyi_sl_library *lib = unit->compiler->library;
-    if ((unsigned)o->optimization > SPY_OPTIMIZATION_HIGHEST || (unsigned)o->debug_info > SPY_DEBUG_INFO_FULL ||
-        (unsigned)o->float_mode > SPY_FLOAT_MODE_FAST) {
-        spyi_text_add(error, "options have optimization %d, debug_info %d, float_mode %d; one is not of its enum",
+    if ((unsigned)o->optimization > SPY_OPTIMIZATION_HIGHEST ||
+        (unsigned)o->debug_info > SPY_DEBUG_INFO_FULL || (unsigned)o->float_mode > SPY_FLOAT_MODE_FAST) {
+        spyi_text_add(error,
+                      "options have optimization %d, debug_info %d, float_mode %d; one is not of its enum",
                       (int)o->optimization, (int)o->debug_info, (int)o->float_mode);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
@@ -66,19 +66,23 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
     if (unit->compiler->target != SPYI_TARGET_SPIRV) {
         if (!optimize && o->debug_info <= SPY_DEBUG_INFO_NONE && o->float_mode == SPY_FLOAT_MODE_DEFAULT)
             return SPY_OK;
-        spyi_text_add(error, "options.optimization, debug_info and float_mode reach SPIR-V only, not this backend");
+        spyi_text_add(error,
+                      "options.optimization, debug_info and float_mode reach SPIR-V only, not this backend");
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (optimize && lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
-        spyi_text_add(error,
-                      "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
-                      "SPY_OPTIMIZATION_NONE is possible",
-                      lib->version, lib->path);
+    if (optimize &&
+        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
+        spyi_text_add(
+            error,
+            "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
+            "SPY_OPTIMIZATION_NONE is possible",
+            lib->version, lib->path);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
-        spyi_text_add(error, "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
-                             "and later honour it",
+        spyi_text_add(error,
+                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
+                      "and later honour it",
                       lib->version);
         return SPY_ERROR_UNSUPPORTED;
     }

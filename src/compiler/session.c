@@ -279,11 +279,12 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     spyi_sl_module *module = NULL;
     unit->compiler->loading->session = session;
     if (!unit->precompiled) {
-        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path, spyi_text_str(content),
-                                                        &diagnostics);
+        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
+                                                        spyi_text_str(content), &diagnostics);
     } else if (spyi_source_unseal(library, session, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
-        module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics) : NULL;
+        module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
+                      : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
@@ -293,7 +294,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
 
 // The unit's conformances as parts of programs. On failure `messages` says which one is none.
 static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
-    live->conformances = (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+    live->conformances =
+        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
     for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
         const spy_conformance *c = &unit->conformances[i];
         spyi_sl_type *type = spyi_sl_type_named(unit, live, c->type),
@@ -301,17 +303,19 @@ static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *mess
         spyi_sl_component *made = NULL;
         spyi_sl_blob *diagnostics = NULL;
         if (!type || !interface_type) {
-            spyi_text_add(messages, "conformances[%zu]: there is no type '%s'", i, type ? c->interface_name : c->type);
+            spyi_text_add(messages, "conformances[%zu]: there is no type '%s'", i,
+                          type ? c->interface_name : c->type);
             return false;
         }
-        bool good = SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(interface_type) == SPYI_SL_KIND_INTERFACE &&
-                    SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, type, interface_type) &&
-                    live->session->v->createTypeConformanceComponentType(
-                        live->session, type, interface_type, &made, c->id > 0 ? c->id : -1, &diagnostics) >= 0 &&
-                    made;
+        bool good =
+            SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(interface_type) == SPYI_SL_KIND_INTERFACE &&
+            SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, type, interface_type) &&
+            live->session->v->createTypeConformanceComponentType(live->session, type, interface_type, &made,
+                                                                 c->id > 0 ? c->id : -1, &diagnostics) >= 0 &&
+            made;
         if (!good) {
-            spyi_text_add(messages, "conformances[%zu]: type '%s' does not implement interface '%s'\n", i, c->type,
-                          c->interface_name);
+            spyi_text_add(messages, "conformances[%zu]: type '%s' does not implement interface '%s'\n", i,
+                          c->type, c->interface_name);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
             return false;
         }
@@ -337,9 +341,9 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            live->module = content
-                               ? spyi_sl_load_content(unit, live->session, content, messages)
-                               : spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
+            live->module =
+                content ? spyi_sl_load_content(unit, live->session, content, messages)
+                        : spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
@@ -475,7 +479,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     if (desc->precompiled)
         spyi_text_add_n(&unit->given, (const char *)desc->precompiled, desc->precompiled_size);
     else if (desc->source)
-        spyi_text_add_n(&unit->given, desc->source, desc->source_size ? desc->source_size : strlen(desc->source));
+        spyi_text_add_n(&unit->given, desc->source,
+                        desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
     else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
@@ -561,7 +566,8 @@ static spy_status spyi_unit_open(spyi_unit *unit, spyi_text *error) {
                                               : "does not compile",
                           spyi_text_str(&messages));
         } else if (messages.size) {
-            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name, spyi_text_str(&messages));
+            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
+                      spyi_text_str(&messages));
         }
     }
     if (loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", loading.notes.data);

@@ -199,10 +199,10 @@ struct spyi_sl_global_table {
         getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
         checkCompileTargetSupport;
     spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
-    spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule,
-        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
-        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
-        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
+    spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
+        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
+        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule,
+        loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {

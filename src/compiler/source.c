@@ -13,7 +13,8 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
     for (size_t i = 0; i < unit->watched_count; ++i)
         if (strcmp(unit->watched[i].path, path) == 0) return;
     if (unit->watched_count % 16 == 0) {
-        spyi_sl_watched *grown = (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
+        spyi_sl_watched *grown =
+            (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
         if (!grown) return; // one file less to notice
         unit->watched = grown;
     }
@@ -32,10 +33,12 @@ void spyi_unit_unwatch(spyi_unit *unit) {
 void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed) {
     spyi_sl_watched *old = unit->watched;
     size_t count = unit->watched_count;
-    unit->watched = failed->watched;
-    unit->watched_count = failed->watched_count;
-    failed->watched = NULL;
-    failed->watched_count = 0;
+    unit->watched = failed ? failed->watched : NULL;
+    unit->watched_count = failed ? failed->watched_count : 0;
+    if (failed) {
+        failed->watched = NULL;
+        failed->watched_count = 0;
+    }
     for (size_t i = 0; i < count; ++i) {
         spyi_unit_watch(unit, old[i].path, spyi_source_stamp(unit->compiler, old[i].path));
         free(old[i].path);
@@ -178,8 +181,8 @@ bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session
         spyi_text_add(error, "is not a precompiled Slang module, or damaged");
         good = false;
     } else if (strcmp(writer, library->version) != 0) {
-        spyi_text_add(error, "was written by Slang %s, and only that version can read it; this is Slang %s", writer,
-                      library->version);
+        spyi_text_add(error, "was written by Slang %s, and only that version can read it; this is Slang %s",
+                      writer, library->version);
         good = false;
     }
     spyi_sl_blob_free(&blob);
@@ -192,7 +195,8 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
     spyi_sl_module *module = unit->live->module;
     bool good = module->v->serialize(module, &blob) >= 0 && blob && blob->v->getBufferSize(blob) > 0;
     spyi_text_clear(out);
-    if (good) spyi_text_add_n(out, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
+    if (good)
+        spyi_text_add_n(out, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
     spyi_sl_blob_free(&blob);
     spyi_global_unlock();
     if (good) spyi_source_seal(out);

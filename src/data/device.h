@@ -63,6 +63,8 @@ struct spy_module {
     size_t link_count;
     uint32_t generation; // reloads so far
     bool reloading;      // one of those that the reload under way replaces
+    bool stale;          // its last reload failed: its files are newer than its code
+    bool tried;          // ... in the poll under way
     spyi_unit *fresh;    // what it will have then
     spy_module *previous, *next;
 };

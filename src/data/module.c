@@ -31,14 +31,15 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     spyi_context *ctx = &device->ctx;
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (!desc->path && !desc->source && !desc->precompiled)
-        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source nor precompiled",
-                         function);
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.precompiled %s", function,
                          desc->source ? "and desc.source are both given" : "has precompiled_size_bytes 0");
     if (desc->conformance_count && !desc->conformances)
-        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.conformance_count is %zu, conformances is NULL",
-                         function, desc->conformance_count);
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc.conformance_count is %zu, conformances is NULL", function,
+                         desc->conformance_count);
     if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
@@ -137,8 +138,8 @@ spy_status spy_save_module(spy_module *module, const char *path) {
         status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
                            path ? "\"\"" : "NULL");
     else if (!spyi_unit_serialize(module->unit, &bytes))
-        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
-                           function, module->name);
+        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
+                           "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
     else if (!spyi_file_write(path, bytes.data, bytes.size))
         status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written", function, path);
     spyi_text_free(&bytes);
@@ -153,11 +154,11 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     spyi_text bytes = { NULL, 0, 0 };
     size_t size = 0;
     if (!data && capacity_bytes) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu", function,
-                  capacity_bytes);
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
+                  function, capacity_bytes);
     } else if (!spyi_unit_serialize(module->unit, &bytes)) {
-        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'", function,
-                  module->name);
+        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
+                  function, module->name);
     } else {
         size = bytes.size;
         if (size <= capacity_bytes) memcpy(data, bytes.data, size);
@@ -181,8 +182,8 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
             if (strcmp(found->name, name) == 0) break;
     }
     if (found && found->overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more", function,
-                  module->name, name);
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
+                  function, module->name, name);
         found = NULL;
     } else if (!found && name && name[0]) {
         spyi_text error = { NULL, 0, 0 };

@@ -17,7 +17,8 @@ typedef struct spyi_reload_run { // one public call
     size_t event_count;
 } spyi_reload_run;
 
-static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_status status, const char *message) {
+static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_status status,
+                             const char *message) {
     if (!run->device->reload.func) return;
     spyi_reload_event *grown =
         (spyi_reload_event *)realloc(run->events, (run->event_count + 1) * sizeof *grown);
@@ -44,12 +45,16 @@ static void spyi_reload_finish(spyi_reload_run *run) {
 
 // >>which modules
 
+static bool spyi_reload_needed(const spy_module *module) {
+    return module->stale || spyi_unit_changed(module->unit);
+}
+
 // Marks a module, and of those that it links whatever has changed: their code is a part of its own.
-static void spyi_reload_mark(spy_module *module, bool changed) {
+static void spyi_reload_mark(spy_module *module, bool needed) {
     if (module->reloading) return;
-    module->reloading = changed;
+    module->reloading = needed;
     for (size_t i = 0; i < module->link_count; i++)
-        spyi_reload_mark(module->link[i], spyi_unit_changed(module->link[i]->unit));
+        spyi_reload_mark(module->link[i], spyi_reload_needed(module->link[i]));
 }
 
 static bool spyi_reload_uses_marked(const spy_module *module) {
@@ -113,7 +118,8 @@ static void spyi_reload_run_one(spyi_reload_run *run, spy_module *root, const ch
     spyi_reload_mark_users(device);
     spy_module *oldest = device->modules, *failed = NULL;
     while (oldest->next) oldest = oldest->next;
-    for (spy_module *m = oldest; m && status == SPY_OK; m = m->previous) { // those linked before those that link
+    for (spy_module *m = oldest; m && status == SPY_OK;
+         m = m->previous) { // those linked before those that link
         if (!m->reloading) continue;
         status = spyi_reload_compile(m, m == root ? source : NULL, &error);
         if (status != SPY_OK) failed = m;
@@ -122,12 +128,13 @@ static void spyi_reload_run_one(spyi_reload_run *run, spy_module *root, const ch
     for (spy_module *m = oldest; m; m = m->previous) {
         if (!m->reloading) continue;
         m->reloading = false;
+        m->stale = m->tried = status != SPY_OK;
         if (status == SPY_OK) {
             spyi_reload_replace(m);
             run->info.reloaded++;
             spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
             spyi_reload_tell(run, m, SPY_OK, "");
-        } else if (m->fresh) {
+        } else if (m != failed) { // its files count as seen until they change again, as the failed one's do
             spyi_unit_give_up(m->unit, m->fresh);
             m->fresh = NULL;
         }
@@ -169,10 +176,15 @@ spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_
     uint64_t now = spyi_time_ns();
     if (interval_ns == 0 || !device->reload_looked_ns || now - device->reload_looked_ns >= interval_ns) {
         device->reload_looked_ns = now;
-        spy_module *oldest = device->modules;
-        while (oldest && oldest->next) oldest = oldest->next;
-        for (spy_module *m = oldest; m; m = m->previous)
-            if (spyi_unit_changed(m->unit)) spyi_reload_run_one(&run, m, NULL);
+        spy_module *oldest = NULL;
+        bool changed = false;
+        for (spy_module *m = device->modules; m; oldest = m, m = m->next) {
+            m->tried = false;
+            changed = changed || spyi_unit_changed(m->unit);
+        }
+        // What failed before may have failed for what has changed now.
+        for (spy_module *m = changed ? oldest : NULL; m; m = m->previous)
+            if (!m->tried && spyi_reload_needed(m)) spyi_reload_run_one(&run, m, NULL);
     }
     if (info) *info = run.info;
     spyi_reload_finish(&run);
