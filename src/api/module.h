@@ -98,10 +98,11 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 
 // >>reload
 
-// Load a module's code again: its file, or the text or bytes that it was loaded from, or `source` (NUL-terminated, kept
-// for later reloads) when that is not NULL; and what it imports, includes and links as far as that has changed. Modules
-// that link or import it follow. Either all of them are replaced or, when one does not compile, none: then everything
-// stays as it was, and the error carries the compiler's text.
+// Load a module's code again: its file, or the text or bytes that it was loaded from, and what it imports, includes and
+// links as far as that has changed. Modules that link or import it follow. `source`: new text (NUL-terminated), or NULL;
+// a module that was loaded from memory keeps it for later reloads, one from a file goes back to the file when that
+// changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
+// everything stays as it was, and the error carries the compiler's text.
 // Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
 // a later reload brings it back. Work in flight keeps the old code. A prepared call is prepared anew, for the arguments
 // it then gets, when it is next called. Tensors stay; one of a struct whose layout has changed fits only functions that

@@ -61,7 +61,7 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 // The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
-// text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
+// text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
 // Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.

@@ -512,10 +512,19 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-// The unit's text or precompiled bytes, from the desc or its file.
-static spy_status spyi_unit_content(spyi_unit *unit, spyi_text *content, spyi_text *error) {
+// The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
+// file's, or NULL.
+static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_text *content,
+                                    spyi_text *error) {
     const char *place = unit->given_path ? unit->path : "the source";
-    if (unit->has_given) {
+    if (instead) {
+        spyi_text ignored = { NULL, 0, 0 };
+        (void)spyi_source_find(unit, unit->given_path, content, &ignored); // its next change is what counts
+        spyi_text_free(&ignored);
+        spyi_text_clear(content);
+        spyi_text_add(content, "%s", instead);
+        unit->precompiled = false;
+    } else if (unit->has_given) {
         if (unit->given.size) spyi_text_add_n(content, unit->given.data, unit->given.size);
     } else if (!unit->given_path) {
         spyi_text_add(error, "a module needs a path or a source");
@@ -533,7 +542,7 @@ static spy_status spyi_unit_content(spyi_unit *unit, spyi_text *content, spyi_te
 }
 
 // Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
-static spy_status spyi_unit_open(spyi_unit *unit, spyi_text *error) {
+static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
     spyi_compiler *compiler = unit->compiler;
     spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     spyi_sl_loading loading;
@@ -541,7 +550,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, spyi_text *error) {
     loading.unit = unit;
     spyi_global_lock();
     compiler->loading = &loading;
-    spy_status status = spyi_unit_content(unit, &content, error);
+    spy_status status = spyi_unit_content(unit, instead, &content, error);
     compiler->loading = NULL;
     spyi_global_unlock();
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
@@ -583,7 +592,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, spyi_text *error) {
 spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
                           spyi_text *error) {
     spyi_unit *unit = spyi_unit_make(compiler, desc);
-    spy_status status = unit ? spyi_unit_open(unit, error) : SPY_ERROR_OUT_OF_MEMORY;
+    spy_status status = unit ? spyi_unit_open(unit, NULL, error) : SPY_ERROR_OUT_OF_MEMORY;
     *result = status == SPY_OK ? unit : NULL;
     if (status != SPY_OK) spyi_unit_release(unit);
     return status;
@@ -595,7 +604,7 @@ spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const
     memset(&desc, 0, sizeof desc);
     desc.path = old->given_path;
     desc.name = old->given_name;
-    if (source) {
+    if (source && old->has_given) {
         desc.source = source;
     } else if (old->has_given && old->precompiled) {
         desc.precompiled = spyi_text_str(&old->given);
@@ -614,7 +623,8 @@ spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const
     desc.conformance_count = old->conformance_count;
     desc.options = old->options;
     spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
-    spy_status status = unit ? spyi_unit_open(unit, error) : SPY_ERROR_OUT_OF_MEMORY;
+    spy_status status =
+        unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
     *fresh = status == SPY_OK ? unit : NULL;
     if (unit && status != SPY_OK) spyi_unit_give_up(old, unit);
     return status;

@@ -161,12 +161,14 @@ bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session
     }
     for (int i = 3; i >= 0; --i) framed = framed << 8 | (uint8_t)bytes->data[4 + i];
     framed += 8;
-    bool good = size == framed;
-    if (size == framed + SPYI_SOURCE_SEAL_SIZE &&
-        memcmp(bytes->data + framed, spyi_source_seal_word, sizeof spyi_source_seal_word) == 0) {
+    bool room = size >= SPYI_SOURCE_FRAME_SIZE + SPYI_SOURCE_SEAL_SIZE;
+    const char *seal = bytes->data + (room ? size - SPYI_SOURCE_SEAL_SIZE : 0);
+    bool sealed = room && memcmp(seal, spyi_source_seal_word, sizeof spyi_source_seal_word) == 0;
+    if (sealed) bytes->size = size - SPYI_SOURCE_SEAL_SIZE;
+    bool good = bytes->size == framed;
+    if (sealed && good) {
         uint64_t hash = spyi_hash(bytes->data, framed, 0);
-        good = memcmp(bytes->data + framed + sizeof spyi_source_seal_word, &hash, sizeof hash) == 0;
-        bytes->size = framed;
+        good = memcmp(seal + sizeof spyi_source_seal_word, &hash, sizeof hash) == 0;
     }
     if (!good) {
         spyi_text_add(error, "is damaged or cut off (%zu bytes)", size);

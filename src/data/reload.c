@@ -17,6 +17,14 @@ typedef struct spyi_reload_run { // one public call
     size_t event_count;
 } spyi_reload_run;
 
+// A reference more, unless another thread has just dropped the last one.
+static bool spyi_reload_hold(spy_module *module) {
+    spyi_atomic *references = &module->object.references;
+    for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
+        if (spyi_atomic_swap_if(references, n, n + 1)) return true;
+    return false;
+}
+
 static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_status status,
                              const char *message) {
     if (!run->device->reload.func) return;
@@ -24,10 +32,10 @@ static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_statu
         (spyi_reload_event *)realloc(run->events, (run->event_count + 1) * sizeof *grown);
     if (!grown) return;
     run->events = grown;
+    if (!spyi_reload_hold(module)) return;
     grown[run->event_count].module = module;
     grown[run->event_count].status = status;
     grown[run->event_count++].message = spyi_strdup(message);
-    spyi_atomic_add(&module->object.references, 1);
 }
 
 // Ends a public call: outside of the device, so that the hook may use it.

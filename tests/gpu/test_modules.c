@@ -506,6 +506,11 @@ static void test_precompiled(void **state) {
     assert_true(ask(again, 4) == 9);
     OK(spy_reload_module(again, NULL));
     assert_true(ask(again, 4) == 9);
+    OK(spy_reload_module(again,
+                         "float f(float x) { return 5; }\n")); // text in place of compiled code, and back
+    assert_true(ask(again, 4) == 5);
+    OK(spy_reload_module(again, NULL));
+    assert_true(ask(again, 4) == 9);
     // Out of memory, its import from the device's include path.
     assert_int_equal(rename(in("part.slang-module"), in("shared/part.slang-module")), 0);
     spy_module *memory = MADE(spy_module, from_bytes("packed", bytes, size));
@@ -631,6 +636,13 @@ static void test_reload(void **state) {
     // Explicitly, whether or not the file has changed.
     OK(spy_reload_module(m, NULL));
     assert_true(call1(f, 1) == 301);
+    // By text, until the file changes or is asked for.
+    OK(spy_reload_module(m, "float f(float x) { return 77; }\n"));
+    assert_true(call1(f, 1) == 77);
+    poll(0);
+    OK(spy_reload_module(m, NULL));
+    assert_true(call1(f, 1) == 301);
+    OK(spy_reload_module(m, "float f(float x) { return 78; }\n"));
     // A function that goes, and comes back.
     write_text("m.slang", "float f(float x) { return x; }\n");
     poll(1);
