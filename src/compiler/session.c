@@ -369,6 +369,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi
         spyi_sl_live_close(live);
         return NULL;
     }
+    spyi_sl_note_externs(unit, live);
     if (!spyi_sl_conform(unit, live, messages)) {
         spyi_sl_live_close(live);
         return NULL;

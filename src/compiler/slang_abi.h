@@ -92,6 +92,7 @@ enum {
 enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
+    SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
@@ -287,6 +288,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
     X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
     X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
+    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
     X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
     X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \

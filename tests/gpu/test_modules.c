@@ -297,6 +297,35 @@ static void test_link(void **state) {
     spy_module *open = MADE(spy_module, load(in("shape.slang")));
     OK(spy_save_module(open, in("shape.slang-module")));
     assert_true(ask(MADE(spy_module, linked(in("shape.slang-module"), &square, 1)), 3) == 94);
+    // What only a link completes has no layout here: it cannot be passed (libslang crashes when it is asked).
+    static const char parameters[] =
+        "extern struct S;\nnamespace n { extern struct D = E; struct E { float e; }; }\nextern static const "
+        "int N;\n"
+        "struct Holder { float x; S s[2]; }\nfloat whole(S s) { return 1; }\nfloat held(Holder h) { return "
+        "h.x; }\n"
+        "float named(n::D d) { return 1; }\nfloat sized(float x[N]) { return x[0]; }\n"
+        "float f(float x) { float y[N]; for (int i = 0; i < N; i++) y[i] = x; return y[N - 1] * N; }\n";
+    spy_module_desc pd;
+    memset(&pd, 0, sizeof pd);
+    pd.source = parameters;
+    pd.name = "parameters";
+    spy_module *n3 = MADE(
+        spy_module,
+        gpu_module(gpu_device, "n3",
+                   "export public static const int N = 3;\nexport public struct S { public float a; }\n"));
+    pd.link = &n3;
+    pd.link_count = 1;
+    spy_module *p = MADE(spy_module, spy_load_module(gpu_device, &pd));
+    assert_true(ask(p, 2) == 6);
+    float z = 0;
+    static const char *const names[] = { "whole", "held", "named", "sized" };
+    for (size_t i = 0; i < 4; i++)
+        FAILS(SPY_ERROR_TYPE_MISMATCH,
+              spy_call(MADE(spy_function, spy_find_function(p, names[i])),
+                       SPY_ARGS(spy_arg_data(NULL, &z, 4), spy_out_f32("_result", &z))),
+              "spy_call", names[i]);
+    assert_int_equal(spy_type_size_bytes(p, "Holder"), 0);
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "Holder");
     // Without the link it loads, and cannot be called.
     float y;
     assert_int_not_equal(spy_call(MADE(spy_function, spy_find_function(open, "f")),
