@@ -260,7 +260,9 @@
 // >>guide 14: looking at kernels
 //
 // spy_explain_call prints how a call is understood, without running it: each parameter with its Slang type,
-// argument and kernel dimensions, the call's shape, and the kernel's text. desc.dump_directory (an existing
+// argument and kernel dimensions, the call's shape, and the kernel's text. spy_resolve gives the same as data,
+// for programs: the overload, each parameter's concrete type, mapping and consumed dimensions, and the call's
+// shape; nothing is compiled for it. desc.dump_directory (an existing
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
@@ -703,7 +705,8 @@ typedef enum spy_arg_kind {
     SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW      // a new tensor is made for an output
+    SPY_ARG_NEW,     // a new tensor is made for an output
+    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -722,6 +725,7 @@ struct spy_arg {
     uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
+    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -733,7 +737,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
 #ifdef __cplusplus
@@ -830,6 +834,22 @@ spy_arg spy_cast(spy_arg arg, const char *type);
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
+// How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
+typedef struct spy_call_options {
+    const char *prelude;             // Slang text at the head of the generated kernel, after its imports
+    spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
+    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
+    const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
+    size_t conformance_count;
+    uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
+    spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
+    spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+} spy_call_options;
+
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
+// belong to the kind of call: other ones bind and compile again.
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
 
@@ -860,12 +880,1048 @@ void spy_release_prepared(spy_prepared *prepared);
 }
 #endif
 
+// >>api/generator.h -----------------------------------------------------------------------------------------
+
+// Generators: arguments whose values are made in the kernel, one for each element of the call, with no memory behind them.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// All of them feed numbers, vectors and arrays of numbers, whatever their scalar type. An array takes coordinates in the
+// order of the shape; a vector takes them the other way round, so that .x is the last dimension, as in textures.
+
+// Where in the call's shape the element is. A parameter of N components takes the last N dimensions; a number the last one.
+// Dimensions that the call does not have are 0. Gives the call no size of its own.
+spy_arg spy_arg_call_id(const char *name);
+
+// The number of the element in the call, in .x or [0]; the other components are 0. What a thread's id is when each element
+// has a thread of its own: kernels that give a thread several elements count on.
+spy_arg spy_arg_thread_id(const char *name);
+
+typedef struct spy_grid_desc {
+    spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
+    spy_shape offset; // added to each coordinate; rank 0: none
+    spy_shape stride; // multiplied with it before; rank 0: 1
+} spy_grid_desc;
+
+// Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
+// with .x below 640. `desc` must live until the call; its numbers must fit 32 bits.
+spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
+
+// start, start + step, ... below stop (above, when step is negative): a dimension of the call, as numpy's arange. 32 bits.
+spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
+
+// Where a random sequence begins. NULL or all zero: the defaults.
+typedef struct spy_random_desc {
+    uint32_t seed;     // 0: 2640457667
+    uint32_t warmup;   // values passed over
+    bool no_hash_seed; // the seed is used as it is, not hashed first
+    bool zero_seed;    // the seed is 0 (seed must be 0)
+} spy_random_desc;
+
+// Random unsigned numbers, independent from component to component and from element to element: Thomas Wang's 32-bit hash,
+// from thread_id ^ hash(seed) on. The same on every device and backend. Source: slang/slangpy_random.slang.
+spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
+// Random floats, uniform in [low, high), from 24 bits of the same sequence; for float parameters of any width.
+spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/resolve.h -------------------------------------------------------------------------------------------
+
+// Resolving: what a call would be (overload, types, mapping, shape), for tools, tests and bindings to other languages.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// >>resolving
+
+// One parameter that got an argument, "_result", or a field of a struct given by fields.
+typedef struct spy_binding {
+    const char *path;        // "x", "light.color", "_result"
+    const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
+    spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
+    spy_arg_kind kind;       // of the argument; SPY_ARG_STRUCT: its fields follow, one depth below
+    const char *argument;    // what came, for people: "float tensor (100, 3)"
+    uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
+    spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
+    uint32_t consumed_rank;  // trailing argument dimensions that feed the type
+} spy_binding;
+
+// A call as it is understood. Generic and interface-typed parameters have their concrete types here.
+typedef struct spy_resolution {
+    const char *signature;   // the chosen overload: "float3 scale(float3 v, float s)"
+    const char *result_type; // of the function: "float3"; "void"
+    // Parameters in their order, each followed by its fields; then "_result". Those that keep their default
+    // value are not listed.
+    const spy_binding *bindings;
+    uint32_t binding_count;
+    spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
+} spy_resolution;
+
+// Resolve a call as spy_call() does, without compiling a kernel or running anything; a spy_call() with these arguments
+// then finds the work done. The same errors as spy_call()'s, but for those that come from compiling, from overlapping
+// memory and from values, which are not looked at (300 for a uint8_t). NULL on failure.
+// The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
+// Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
+spy_resolution *spy_resolve(spy_function *function, spy_args args);
+// Threads: any. NULL is ignored.
+void spy_release_resolution(spy_resolution *resolution);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif // SLANGPY_H
 
 #if defined(SLANGPY_IMPLEMENTATION) && !defined(SLANGPY_IMPLEMENTED)
 #define SLANGPY_IMPLEMENTED
 
 #define SPYI_SINGLE_HEADER 1 // internal functions are static
+
+#include <stddef.h>
+
+// >>slang/slangpy.slang -------------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy[] = {
+    "// The Slang side of slangpy.h: `import slangpy;` gives",
+    "//",
+    "//   Tensor<T, D>        read                      NDBuffer<T, D>    another name for Tensor",
+    "//   WTensor<T, D>       write",
+    "//   RWTensor<T, D>      read and write            RWNDBuffer<T, D>  another name for RWTensor",
+    "//   AtomicTensor<T, D>  read, write, atomic add   (T : IAtomicAddable)",
+    "//   ITensor, IWTensor, IRWTensor                  what functions that take any of these ask for",
+    "//   get_call_id(), get_call_group_id(), get_call_group_thread_id()   where in the call's grid this thread is",
+    "//   wang_hash(), WangHash                         random numbers",
+    "//",
+    "// An index is D ints in the order of the shape, t[row, column], or int[D], or a vector, whose components go the other",
+    "// way round, as in textures: t[int2(column, row)]. Nothing checks bounds: an index outside the shape is undefined, as",
+    "// with arrays.",
+    "//",
+    "// The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
+    "//   slangc -I src/slang -fvk-use-scalar-layout -matrix-layout-row-major",
+    "// for SPIR-V 1.3 or later with buffer addresses, and for CUDA. Names that begin with spyi_ or _ are not for users.",
+    "module slangpy;",
+    "",
+    "__include slangpy_memory;",
+    "__include slangpy_tensor;",
+    "__include slangpy_atomic;",
+    "__include slangpy_call;",
+    "__include slangpy_random;",
+    "__include slangpy_kernel;",
+    NULL
+};
+
+// >>slang/slangpy_memory.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_memory[] = {
+    "// Elements in memory: how one is loaded and stored, and how an index is written.",
+    "//",
+    "// libslang resolves an operator fast when both sides have one built-in scalar type, and takes 10 to 30 ms over the first",
+    "// `++`, `+=`, conversion or pointer sum of a session: these files, which every importer compiles, do without. Generic",
+    "// names are long for the sake of users who define T or N as macros, which would reach these files.",
+    "implementing slangpy;",
+    "",
+    "internal vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)",
+    "{",
+    "    vector<Scalar, Count> value;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < Count; i = i + 1) value[i] = items[i];",
+    "    return value;",
+    "}",
+    "",
+    "internal Scalar[Count] spyi_array<Scalar : __BuiltinType, let Count : int>(vector<Scalar, Count> value)",
+    "{",
+    "    Scalar[Count] items;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < Count; i = i + 1) items[i] = value[i];",
+    "    return items;",
+    "}",
+    "",
+    "// Two kinds of vectors lie in memory as arrays: those of 3 and 4 64-bit scalars, whose upper halves NVIDIA's Vulkan",
+    "// driver gets wrong, and those of bools, which SPIR-V does not have in memory and Slang makes ints of in arrays only.",
+    "// The tests of Element are decided when it is known; one branch stays.",
+    "internal Element spyi_load<Element>(Element *data, int at)",
+    "{",
+    "    if (Element is vector<double, 3>) return reinterpret<Element>(spyi_vector(((double[3] *)data)[at]));",
+    "    if (Element is vector<double, 4>) return reinterpret<Element>(spyi_vector(((double[4] *)data)[at]));",
+    "    if (Element is vector<int64_t, 3>) return reinterpret<Element>(spyi_vector(((int64_t[3] *)data)[at]));",
+    "    if (Element is vector<int64_t, 4>) return reinterpret<Element>(spyi_vector(((int64_t[4] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 3>) return reinterpret<Element>(spyi_vector(((uint64_t[3] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 4>) return reinterpret<Element>(spyi_vector(((uint64_t[4] *)data)[at]));",
+    "    if (Element is vector<bool, 2>) return reinterpret<Element>(spyi_vector(((bool[2] *)data)[at]));",
+    "    if (Element is vector<bool, 3>) return reinterpret<Element>(spyi_vector(((bool[3] *)data)[at]));",
+    "    if (Element is vector<bool, 4>) return reinterpret<Element>(spyi_vector(((bool[4] *)data)[at]));",
+    "    return data[at];",
+    "}",
+    "",
+    "internal void spyi_store<Element>(Element *data, int at, Element value)",
+    "{",
+    "    if (Element is vector<double, 3>)",
+    "        ((double[3] *)data)[at] = spyi_array(reinterpret<vector<double, 3>>(value));",
+    "    else if (Element is vector<double, 4>)",
+    "        ((double[4] *)data)[at] = spyi_array(reinterpret<vector<double, 4>>(value));",
+    "    else if (Element is vector<int64_t, 3>)",
+    "        ((int64_t[3] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 3>>(value));",
+    "    else if (Element is vector<int64_t, 4>)",
+    "        ((int64_t[4] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 4>>(value));",
+    "    else if (Element is vector<uint64_t, 3>)",
+    "        ((uint64_t[3] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 3>>(value));",
+    "    else if (Element is vector<uint64_t, 4>)",
+    "        ((uint64_t[4] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 4>>(value));",
+    "    else if (Element is vector<bool, 2>)",
+    "        ((bool[2] *)data)[at] = spyi_array(reinterpret<vector<bool, 2>>(value));",
+    "    else if (Element is vector<bool, 3>)",
+    "        ((bool[3] *)data)[at] = spyi_array(reinterpret<vector<bool, 3>>(value));",
+    "    else if (Element is vector<bool, 4>)",
+    "        ((bool[4] *)data)[at] = spyi_array(reinterpret<vector<bool, 4>>(value));",
+    "    else data[at] = value;",
+    "}",
+    "",
+    "// A vector index as an array: .x is the last dimension.",
+    "internal int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
+    "{",
+    "    int[Rank] result;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1) result[d] = index[Rank - 1 - d];",
+    "    return result;",
+    "}",
+    "",
+    "internal void spyi_append<let Rank : int, Index : __BuiltinIntegerType>(",
+    "    inout int[Rank] list, inout int count, Index item)",
+    "{",
+    "    list[count] = __intCast<int>(item);",
+    "    count = count + 1;",
+    "}",
+    "",
+    "// Separate indices as an array.",
+    "internal int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
+    "{",
+    "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");",
+    "    int[Rank] result = {};",
+    "    int count = 0;",
+    "    expand spyi_append<Rank>(result, count, each index);",
+    "    return result;",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_tensor.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_tensor[] = {
+    "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
+    "//",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_unused`",
+    "// at 12, `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
+    "// `_data` points to the element that lies lowest and `_offset` is the way from there to the element at index 0, because",
+    "// NVIDIA's Vulkan driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
+    "implementing slangpy;",
+    "",
+    "// >>interfaces: what implements one gives the first two members, and has the others from here",
+    "",
+    "// What can be read.",
+    "public interface ITensor<Element, let Rank : int>",
+    "{",
+    "    // Elements along each dimension.",
+    "    property int[Rank] shape { get; }",
+    "    Element load(int[Rank] index);",
+    "",
+    "    Element load(vector<int, Rank> index) { return load(spyi_reverse(index)); }",
+    "    Element load(int i0) { return load(spyi_collect<Rank>(i0)); }",
+    "    Element load<each Index : __BuiltinIntegerType>(expand each Index index)",
+    "    {",
+    "        return load(spyi_collect<Rank>(expand each index));",
+    "    }",
+    "    __subscript(int[Rank] index) -> Element",
+    "    {",
+    "        get { return load(index); }",
+    "    }",
+    "    __subscript(vector<int, Rank> index) -> Element",
+    "    {",
+    "        get { return load(spyi_reverse(index)); }",
+    "    }",
+    "    __subscript(int i0) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
+    "    }",
+    "}",
+    "",
+    "// What can be written.",
+    "public interface IWTensor<Element, let Rank : int>",
+    "{",
+    "    property int[Rank] shape { get; }",
+    "    void store(int[Rank] index, Element value);",
+    "",
+    "    void store(vector<int, Rank> index, Element value) { store(spyi_reverse(index), value); }",
+    "    void store(int i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
+    "    void store(int i0, int i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
+    "    void store(int i0, int i1, int i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    void store(int i0, int i1, int i2, int i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, Element value)",
+    "    {",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
+    "    }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
+    "    {",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
+    "    }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
+    "    {",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "    }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
+    "    {",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "    }",
+    "    __subscript(int[Rank] index) -> Element",
+    "    {",
+    "        [nonmutating] set { store(index, newValue); }",
+    "    }",
+    "    __subscript(vector<int, Rank> index) -> Element",
+    "    {",
+    "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
+    "    }",
+    "    __subscript(int i0) -> Element",
+    "    {",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
+    "    }",
+    "}",
+    "",
+    "// What can be read and written. A struct must name all three interfaces: libslang crashes on members that it would get",
+    "// through this one.",
+    "public interface IRWTensor<Element, let Rank : int> : ITensor<Element, Rank>, IWTensor<Element, Rank>",
+    "{",
+    "    __subscript(int[Rank] index) -> Element",
+    "    {",
+    "        get { return load(index); }",
+    "        [nonmutating] set { store(index, newValue); }",
+    "    }",
+    "    __subscript(vector<int, Rank> index) -> Element",
+    "    {",
+    "        get { return load(spyi_reverse(index)); }",
+    "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
+    "    }",
+    "    __subscript(int i0) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
+    "    }",
+    "}",
+    "",
+    "// >>places",
+    "",
+    "internal int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)",
+    "{",
+    "    int at = offset;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Rank; d = d + 1) at = at + index[d] * strides[d];",
+    "    return at;",
+    "}",
+    "",
+    "internal int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)",
+    "{",
+    "    int[Rank] strides;",
+    "    int count = 1;",
+    "    [ForceUnroll]",
+    "    for (int d = Rank - 1; d >= 0; d = d - 1)",
+    "    {",
+    "        strides[d] = count;",
+    "        count = count * shape[d];",
+    "    }",
+    "    return strides;",
+    "}",
+    "",
+    "// >>tensors",
+    "",
+    "// Read only.",
+    "public struct Tensor<Element, let Rank : int> : ITensor<Element, Rank>",
+    "{",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
+    "",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
+    "    {",
+    "        _data = data;",
+    "        _offset = offset;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(Element *data, int[Rank] shape)",
+    "    {",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
+    "    }",
+    "",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "}",
+    "",
+    "// Write only.",
+    "public struct WTensor<Element, let Rank : int> : IWTensor<Element, Rank>",
+    "{",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
+    "",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
+    "    {",
+    "        _data = data;",
+    "        _offset = offset;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(Element *data, int[Rank] shape)",
+    "    {",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
+    "    }",
+    "",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
+    "}",
+    "",
+    "// Read and write.",
+    "public struct RWTensor<Element, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
+    "{",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
+    "",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
+    "    {",
+    "        _data = data;",
+    "        _offset = offset;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(Element *data, int[Rank] shape)",
+    "    {",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
+    "    }",
+    "",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
+    "}",
+    "",
+    "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
+    "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
+    NULL
+};
+
+// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_atomic[] = {
+    "// Atomic addition to memory, and the tensor that does it.",
+    "implementing slangpy;",
+    "",
+    "// What AtomicTensor can hold. A struct joins by an extension that adds its fields:",
+    "//",
+    "//   extension Particle : IAtomicAddable",
+    "//   {",
+    "//       static void atomic_add(Particle *at, Particle value)",
+    "//       {",
+    "//           float3.atomic_add(&at.position, value.position);",
+    "//           float.atomic_add(&at.mass, value.mass);",
+    "//       }",
+    "//   }",
+    "//",
+    "// Each scalar is added atomically, in no order; a struct or a vector as a whole is not.",
+    "public interface IAtomicAddable",
+    "{",
+    "    static void atomic_add(This *at, This value);",
+    "}",
+    "",
+    "// Which float types the device adds atomically by itself: 1 for float, 2 for half, 4 for double (SPIR-V:",
+    "// VK_EXT_shader_atomic_float and _float2). The others are added in a loop of compare and exchange. A program says so at",
+    "// link time: `export static const int slangpy_atomic_floats = 1;` in another module. CUDA has them all.",
+    "public extern static const int slangpy_atomic_floats = 0;",
+    "",
+    "// >>scalars",
+    "",
+    "public extension int : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }",
+    "}",
+    "",
+    "public extension uint : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }",
+    "}",
+    "",
+    "public extension int64_t : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }",
+    "}",
+    "",
+    "public extension uint64_t : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }",
+    "}",
+    "",
+    "public extension float : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(float *at, float value)",
+    "    {",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<float> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 1) != 0)",
+    "        {",
+    "            ((Atomic<float> *)at).add(value);",
+    "            return;",
+    "        }",
+    "        Atomic<uint> *bits = (Atomic<uint> *)at;",
+    "        uint before = bits.load();",
+    "        for (;;)",
+    "        {",
+    "            uint after = bit_cast<uint>(bit_cast<float>(before) + value);",
+    "            uint seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "public extension double : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(double *at, double value)",
+    "    {",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<double> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 4) != 0)",
+    "        {",
+    "            ((Atomic<double> *)at).add(value);",
+    "            return;",
+    "        }",
+    "        Atomic<uint64_t> *bits = (Atomic<uint64_t> *)at;",
+    "        uint64_t before = bits.load();",
+    "        for (;;)",
+    "        {",
+    "            uint64_t after = bit_cast<uint64_t>(bit_cast<double>(before) + value);",
+    "            uint64_t seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "// The loop exchanges the 32-bit word around the half.",
+    "public extension half : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(half *at, half value)",
+    "    {",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<half> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 2) != 0)",
+    "        {",
+    "            ((Atomic<half> *)at).add(value);",
+    "            return;",
+    "        }",
+    "        uint64_t address = (uint64_t)at;",
+    "        bool upper = (address & 2ull) != 0ull;",
+    "        Atomic<uint> *bits = (Atomic<uint> *)(address & ~3ull);",
+    "        uint before = bits.load();",
+    "        for (;;)",
+    "        {",
+    "            half2 pair = bit_cast<half2>(before);",
+    "            if (upper) pair.y = pair.y + value;",
+    "            else pair.x = pair.x + value;",
+    "            uint seen = bits.compareExchange(before, bit_cast<uint>(pair));",
+    "            if (seen == before) return;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "// >>vectors and matrices",
+    "",
+    "internal Item *spyi_item<Item>(Item *data, int at)",
+    "{",
+    "    return __getAddress(data[at]);",
+    "}",
+    "",
+    "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add(spyi_item((Scalar *)at, i), value[i]);",
+    "    }",
+    "}",
+    "",
+    "// Row-major, as slangpy.h compiles.",
+    "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>",
+    "    matrix<Scalar, Rows, Columns> : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Rows; i = i + 1)",
+    "            vector<Scalar, Columns>.atomic_add(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);",
+    "    }",
+    "}",
+    "",
+    "// >>the tensor",
+    "",
+    "// A tensor to which threads add at the same time; loads and stores are plain.",
+    "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
+    "{",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
+    "",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
+    "    {",
+    "        _data = data;",
+    "        _offset = offset;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(Element *data, int[Rank] shape)",
+    "    {",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
+    "    }",
+    "",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
+    "",
+    "    public void add(int[Rank] index, Element value)",
+    "    {",
+    "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
+    "    }",
+    "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
+    "    public void add(int i0, Element value) { add(spyi_collect<Rank>(i0), value); }",
+    "    public void add(int i0, int i1, Element value) { add(spyi_collect<Rank>(i0, i1), value); }",
+    "    public void add(int i0, int i1, int i2, Element value) { add(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, Element value) { add(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_call.slang --------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_call[] = {
+    "// Where in the grid of a call the running thread is. A call's grid is its call shape; it may be cut into call groups",
+    "// (spy_call's call_group_shape), and without that each element is a group of its own.",
+    "implementing slangpy;",
+    "",
+    "public static const int SLANGPY_MAX_DIMENSIONALITY = 8;",
+    "",
+    "// A place in the call's grid, in the order of the call's shape: shape[dimensionality - 1] is the last dimension.",
+    "public struct CallShapeInfo",
+    "{",
+    "    public int dimensionality;",
+    "    public int[8] shape;",
+    "",
+    "    public static CallShapeInfo get_call_id() { return spyi_call_info(0); }",
+    "    public static CallShapeInfo get_call_group_id() { return spyi_call_info(1); }",
+    "    public static CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
+    "}",
+    "",
+    "// The element of the call that is being computed.",
+    "public CallShapeInfo get_call_id() { return spyi_call_info(0); }",
+    "// The call group that it is in.",
+    "public CallShapeInfo get_call_group_id() { return spyi_call_info(1); }",
+    "// Its place in that group.",
+    "public CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
+    "",
+    "// The thread's own; coordinates are worked out when somebody asks. A call of no dimensions never sets them.",
+    "internal static int spyi_call_dimensionality = 0;",
+    "internal static int spyi_call_element;",
+    "internal static int[8] spyi_call_shape;",
+    "internal static int[8] spyi_call_group_shape;",
+    "",
+    "internal CallShapeInfo spyi_call_info(int which)",
+    "{",
+    "    CallShapeInfo info;",
+    "    int rest = spyi_call_element;",
+    "    info.dimensionality = spyi_call_dimensionality;",
+    "    [ForceUnroll]",
+    "    for (int d = 7; d >= 0; d = d - 1)",
+    "    {",
+    "        info.shape[d] = 0;",
+    "        if (d >= spyi_call_dimensionality) continue;",
+    "        int id = rest, size = spyi_call_group_shape[d];",
+    "        if (d > 0) id = rest % spyi_call_shape[d];",
+    "        rest = rest / spyi_call_shape[d];",
+    "        if (which == 1) id = id / size;",
+    "        if (which == 2) id = id % size;",
+    "        info.shape[d] = id;",
+    "    }",
+    "    return info;",
+    "}",
+    "",
+    "// For generated kernels, before each element's function runs: the element's number, the call's shape, a call group's.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape, int[Count] group_shape)",
+    "{",
+    "    spyi_call_dimensionality = Count;",
+    "    spyi_call_element = element;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        spyi_call_shape[d] = shape[d];",
+    "        spyi_call_group_shape[d] = group_shape[d];",
+    "    }",
+    "}",
+    "",
+    "// Without call groups: each element is one.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape)",
+    "{",
+    "    int[Count] group_shape;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
+    "    spyi_set_call(element, shape, group_shape);",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_random.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_random[] = {
+    "// Random numbers from Thomas Wang's 32-bit hash: the same bits on every device and backend.",
+    "implementing slangpy;",
+    "",
+    "// The hash as N. Reed published it (\"Quick and Easy GPU Random Numbers in D3D11\", 2013).",
+    "public uint wang_hash(uint seed)",
+    "{",
+    "    seed = (seed ^ 61u) ^ (seed >> 16u);",
+    "    seed = seed * 9u;",
+    "    seed = seed ^ (seed >> 4u);",
+    "    seed = seed * 0x27d4eb2du;",
+    "    seed = seed ^ (seed >> 15u);",
+    "    return seed;",
+    "}",
+    "",
+    "// a + b * c with both roundings: compilers may not make one operation of it, which would have other bits.",
+    "internal float spyi_add_product(float a, float b, float c)",
+    "{",
+    "    __target_switch",
+    "    {",
+    "    case cuda: __intrinsic_asm \"__fadd_rn($0, __fmul_rn($1, $2))\";",
+    "    case spirv:",
+    "        return spirv_asm",
+    "        {",
+    "            %product:$$float = OpFMul $b $c;",
+    "            %sum:$$float = OpFAdd $a %product;",
+    "            OpDecorate %product NoContraction;",
+    "            OpDecorate %sum NoContraction;",
+    "            result:$$float = OpCopyObject %sum",
+    "        };",
+    "    default:",
+    "        precise float product = b * c;",
+    "        precise float sum = a + product;",
+    "        return sum;",
+    "    }",
+    "}",
+    "",
+    "// A thread's own sequence: begins at thread_id ^ (hash_seed ? wang_hash(seed) : seed), passes over `warmup` values, and",
+    "// gives the hash of the value before, again and again. Seed 0, not hashed: thread 0 gets 3232319850, 3075307816, ...",
+    "public struct WangHash",
+    "{",
+    "    public uint state;",
+    "",
+    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0u, bool hash_seed = true)",
+    "    {",
+    "        state = thread_id ^ seed;",
+    "        if (hash_seed) state = thread_id ^ wang_hash(seed);",
+    "        for (uint i = 0u; i < warmup; i = i + 1u) state = wang_hash(state);",
+    "    }",
+    "",
+    "    [mutating]",
+    "    public uint next()",
+    "    {",
+    "        state = wang_hash(state);",
+    "        return state;",
+    "    }",
+    "",
+    "    // Uniform in [low, high): 24 bits of the next value, scaled without fused operations.",
+    "    [mutating]",
+    "    public float next_float(float low = 0.0f, float high = 1.0f)",
+    "    {",
+    "        float value = spyi_add_product(low, high - low, float(next() >> 8u) * 5.9604644775390625e-8f);",
+    "        if (value == high) return low; // rounded up",
+    "        return value;",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_kernel.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_kernel[] = {
+    "// What generated kernels call for arguments that are made in the kernel. Nothing here is for users.",
+    "//",
+    "// `element` is the number of the call's element, `shape` the call's shape. Results are arrays in the order of the shape.",
+    "implementing slangpy;",
+    "",
+    "// >>coordinates",
+    "",
+    "public int spyi_coordinate<let Rank : int>(int element, int[Rank] shape, int dim)",
+    "{",
+    "    [ForceUnroll]",
+    "    for (int d = Rank - 1; d > 0; d = d - 1)",
+    "    {",
+    "        if (d == dim) return element % shape[d];",
+    "        element = element / shape[d];",
+    "    }",
+    "    return element;",
+    "}",
+    "",
+    "// The last Count dimensions; 0 where the call has fewer.",
+    "public int[Count] spyi_call_id<let Count : int, let Rank : int>(int element, int[Rank] shape)",
+    "{",
+    "    int[Count] id;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        id[d] = 0;",
+    "        if (Rank - Count + d >= 0) id[d] = spyi_coordinate(element, shape, Rank - Count + d);",
+    "    }",
+    "    return id;",
+    "}",
+    "",
+    "// The element's number in the place that becomes .x, 0 in the others.",
+    "public int[Count] spyi_thread_id<let Count : int>(int element)",
+    "{",
+    "    int[Count] id;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) id[d] = 0;",
+    "    id[0] = element;",
+    "    return id;",
+    "}",
+    "",
+    "public struct SpyiGrid<let Count : int>",
+    "{",
+    "    public int[Count] offset;",
+    "    public int[Count] stride;",
+    "}",
+    "",
+    "// `map`: four bits for the call's dimension of each of the grid's.",
+    "public int[Count] spyi_grid<let Count : int, let Rank : int>(int element, int[Rank] shape, SpyiGrid<Count> grid, int map)",
+    "{",
+    "    int[Count] at;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, map & 15);",
+    "        map = map >> 4;",
+    "    }",
+    "    return at;",
+    "}",
+    "",
+    "public struct SpyiRange",
+    "{",
+    "    public int start;",
+    "    public int step;",
+    "}",
+    "",
+    "// >>random numbers",
+    "",
+    "public struct SpyiSequence",
+    "{",
+    "    public uint start; // the seed, hashed if it is to be",
+    "    public uint warmup;",
+    "    public float low;",
+    "    public float high;",
+    "}",
+    "",
+    "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)",
+    "{",
+    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
+    "    uint[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next();",
+    "    return values;",
+    "}",
+    "",
+    "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)",
+    "{",
+    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
+    "    float[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next_float(sequence.low, sequence.high);",
+    "    return values;",
+    "}",
+    "",
+    "// >>arrays as what a parameter wants",
+    "",
+    "public vector<Scalar, Count> spyi_to_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
+    "{",
+    "    return spyi_vector(values);",
+    "}",
+    "",
+    "// The last first.",
+    "public vector<Scalar, Count> spyi_reversed<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
+    "{",
+    "    vector<Scalar, Count> result;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = values[Count - 1 - i];",
+    "    return result;",
+    "}",
+    "",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinArithmeticType, let Count : int>(int[Count] values)",
+    "{",
+    "    Scalar[Count] result;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
+    "    return result;",
+    "}",
+    "",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinIntegerType, let Count : int>(uint[Count] values)",
+    "{",
+    "    Scalar[Count] result;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = __intCast<Scalar>(values[i]);",
+    "    return result;",
+    "}",
+    "",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinFloatingPointType, let Count : int>(float[Count] values)",
+    "{",
+    "    Scalar[Count] result;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
+    "    return result;",
+    "}",
+    "",
+    "// >>tensors that are run over: an element of the call gets the part that lies `by` elements further on",
+    "",
+    "public struct SpyiRows<Whole, let Count : int>",
+    "{",
+    "    public Whole tensor;",
+    "    public int[Count] strides;",
+    "}",
+    "",
+    "public Tensor<Element, Rank> spyi_row<Element, let Rank : int>(Tensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._offset = tensor._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "public WTensor<Element, Rank> spyi_row<Element, let Rank : int>(WTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._offset = tensor._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "public RWTensor<Element, Rank> spyi_row<Element, let Rank : int>(RWTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._offset = tensor._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(",
+    "    AtomicTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._offset = tensor._offset + by;",
+    "    return tensor;",
+    "}",
+    NULL
+};
+
+#define SPYI_SLANG_FILES \
+    { "slangpy", spyi_slang_slangpy }, \
+    { "slangpy_memory", spyi_slang_slangpy_memory }, \
+    { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
+    { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
+    { "slangpy_call", spyi_slang_slangpy_call }, \
+    { "slangpy_random", spyi_slang_slangpy_random }, \
+    { "slangpy_kernel", spyi_slang_slangpy_kernel }
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
@@ -3157,6 +4213,9 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
+// A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
+SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                          uint32_t count);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
 // compiler. NULL when the name is none of these.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
@@ -3230,6 +4289,8 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 
+SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
+
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 
@@ -3243,9 +4304,18 @@ typedef struct spyi_param {
     bool has_default;
 } spyi_param;
 
+// How a function is called.
+typedef enum spyi_callee {
+    SPYI_CALLEE_FUNCTION,   // name(...): also static methods
+    SPYI_CALLEE_METHOD,     // params[0].name(...): the instance comes first, as parameter "this"
+    SPYI_CALLEE_CONSTRUCTOR // Type(...)
+} spyi_callee;
+
 // One overload, or what resolution made of it. Owned by whoever got it: spyi_signature_free.
 typedef struct spyi_signature {
-    char *display; // "float saxpy(float a, float x, out float y)" for messages
+    spyi_callee callee;
+    char *spelling; // what stands before the "(" in Slang code, after the instance of a method
+    char *display;  // "float saxpy(float a, float x, out float y)" for messages
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // VOID, concrete, or OTHER
@@ -3258,7 +4328,8 @@ typedef struct spyi_overloads {
     uint32_t count;
 } spyi_overloads;
 
-// All overloads of "f", "ns::f", "Type::method" (static), "f<float,4>". count 0 when there is none.
+// All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
+// "Type.$init". count 0 when there is none.
 SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out,
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
@@ -3284,10 +4355,17 @@ typedef struct spyi_code {
     uint8_t hash[20]; // Slang's entry-point hash
 } spyi_code;
 
+// A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
+typedef struct spyi_conformances {
+    char *const *items;
+    uint32_t count;
+} spyi_conformances;
+
 // Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
 // of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
-                                     const char *entry, spyi_code *code, spyi_text *error);
+                                     const char *entry, spyi_conformances conformances, spyi_code *code,
+                                     spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
@@ -3369,6 +4447,7 @@ enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
+    SPYI_SL_MODIFIER_MUTATING = 7,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -3488,8 +4567,11 @@ struct spyi_sl_session_table {
     spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target,
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
-        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest,
-        createTypeConformanceComponentType;
+        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
+                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);
@@ -3550,6 +4632,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                              \
     X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                         \
     X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                 \
+    X(spyi_sl_function *, spReflection_FindFunctionByNameInType,                                             \
+      (spyi_sl_layout *, spyi_sl_type *, const char *))                                                      \
     X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                      \
     X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                         \
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
@@ -3662,7 +4746,8 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
-    const spyi_sl_library *library; // NULL until the first unit
+    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library;  // NULL until the first unit
     spyi_sl_source_files files;
     spyi_atomic loads;
 };
@@ -3698,14 +4783,19 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// The function or set of overloads of that name; NULL: there is none that can be called by name alone.
-SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Whether what stands before the last "::" or "." is a type.
-SPYI_FN bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
+SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                                spyi_sl_type **constructed);
+// The type that stands before the last "::" or "."; NULL: none, or a namespace.
+SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// Whether a function that was found by `name` is a method of an instance.
+SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                                    const char *name);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
-                                  const char *name, bool specialised, spyi_signature *out);
+                                  const char *name, spyi_sl_type *constructed, bool specialised,
+                                  spyi_signature *out);
 
 // >>compiler/type.c -----------------------------------------------------------------------------------------
 
@@ -3766,7 +4856,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind != SPYI_TYPE_STRUCT) return a->scalar == b->scalar;
+    if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
         const spyi_field *x = &a->fields[i], *y = &b->fields[i];
@@ -3979,6 +5069,23 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     t.display = spyi_strdup(t.name);
     t.host_align = t.device_align = 1;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
+    t.name = spyi_strdup(name);
+    t.display = spyi_strdup(name);
+    t.host_align = t.device_align = 1;
+    t.fields = copy;
+    t.field_count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        copy[i].name = spyi_strdup(fields[i].name);
+        copy[i].type = fields[i].type;
+    }
     return spyi_type_intern(types, &t);
 }
 
@@ -4731,9 +5838,14 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     if (embedded) {
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            const spyi_sl_stored *stored = &compiler->embedded_stored[i];
             size_t n = strlen(compiler->embedded[i].name);
-            found =
-                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+            if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+                *out = compiler->library->slang_createBlob(stored->data, stored->size);
+                return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+            }
+            found = strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
@@ -4882,6 +5994,33 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
+static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
+    spyi_sl_blob *blob = NULL;
+    if (module->v->serialize(module, &blob) < 0 || !blob) return false;
+    size_t size = blob->v->getBufferSize(blob);
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    stored->name = spyi_strdup(name ? name : "");
+    stored->path = spyi_strdup(path ? path : "");
+    stored->data = malloc(size ? size : 1);
+    stored->size = size;
+    if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
+    spyi_sl_blob_free(&blob);
+    return stored->data != NULL;
+}
+
+// The next sessions get the embedded modules that this one has compiled in serialized form.
+static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
+    for (size_t i = 0; i < compiler->embedded_count; ++i) {
+        spyi_sl_module *module = NULL;
+        if (compiler->embedded_stored[i].data ||
+            !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
+            continue;
+        const char *path = module->v->getFilePath(module);
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+            spyi_sl_serialize(module, &compiler->embedded_stored[i]);
+    }
+}
+
 // Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
 // serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
@@ -4892,21 +6031,7 @@ static bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        spyi_sl_blob *blob = NULL;
-        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
-            good = false;
-        } else {
-            size_t size = blob->v->getBufferSize(blob);
-            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
-            spyi_sl_stored *s = &stored[kept++];
-            s->name = spyi_strdup(name ? name : "");
-            s->path = spyi_strdup(path ? path : "");
-            s->data = malloc(size ? size : 1);
-            s->size = size;
-            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
-            else good = false;
-        }
-        spyi_sl_blob_free(&blob);
+        good = m && spyi_sl_serialize(m, &stored[kept++]);
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -5005,7 +6130,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_count = desc->embedded_count;
+    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
     return c;
@@ -5015,6 +6141,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -5114,6 +6241,7 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
             spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
         } else {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
+            spyi_sl_keep_embedded(compiler, unit->live->session);
         }
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -5141,6 +6269,14 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
 }
 
 // >>compiler/reflect.c --------------------------------------------------------------------------------------
@@ -5313,23 +6449,24 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
         return spyi_type_other(types, name);
     spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
-    bool plain = fields != NULL;
+    bool named = fields != NULL, plain = true;
     size_t end = 0;
-    for (unsigned i = 0; i < count && plain; ++i) {
+    for (unsigned i = 0; i < count && named; ++i) {
         spyi_sl_variable *variable = lib->spReflectionType_GetFieldByIndex(slang, i);
         spyi_sl_variable_layout *place = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         fields[i].name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        plain = place && fields[i].name;
-        if (!plain) break;
+        named = place && fields[i].name;
+        if (!named) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+        plain = plain && fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
                 fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
-    if (plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
+    if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
+    else if (named && !plain) type = spyi_type_opaque(types, name, fields, count);
     free(fields);
     return type ? type : spyi_type_other(types, name);
 }
@@ -5456,21 +6593,47 @@ spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, 
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
 }
 
-bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     spyi_sl_last_part(name, &prefix);
-    if (!prefix) return false;
+    if (!prefix) return NULL;
     spyi_text owner = { NULL, 0, 0 };
     spyi_text_add_n(&owner, name, prefix);
-    bool method = spyi_sl_type_named(unit, live, spyi_text_str(&owner)) != NULL;
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
     spyi_text_free(&owner);
-    return method;
+    return type;
 }
 
-spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name) {
-    if (!spyi_sl_name_is_safe(name)) return NULL;
-    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                            const char *name) {
+    return spyi_sl_owner(unit, live, name) &&
+           !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
+}
+
+// Whether the name is that of a struct's constructors: "Foo", "Foo.__init" or "Foo.$init"; then the struct.
+static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    size_t prefix = 0;
+    const char *last = spyi_sl_last_part(name, &prefix);
+    spyi_text owner = { NULL, 0, 0 };
+    if (prefix && (strcmp(last, "__init") == 0 || strcmp(last, "$init") == 0))
+        spyi_text_add_n(&owner, name, prefix);
+    else spyi_text_add(&owner, "%s", name);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
+    spyi_text_free(&owner);
+    if (type && SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(type) != SPYI_SL_KIND_STRUCT) type = NULL;
+    return type;
+}
+
+spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                        spyi_sl_type **constructed) {
+    spyi_sl_function *f = NULL;
+    *constructed = NULL;
     live->kept_kib += 1;
+    if (spyi_sl_name_is_safe(name))
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+    if (!f && name && (*constructed = spyi_sl_constructed(unit, live, name)) != NULL)
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByNameInType)(live->layout, *constructed,
+                                                                          "$init");
     if (!f) return NULL;
     bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
     if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
@@ -5479,12 +6642,16 @@ spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, con
     return f;
 }
 
-static void spyi_sl_add_type(const spyi_type *type, spyi_text *out) {
-    spyi_text_add(out, "%s", type->display);
+// A parameter of the signature's text and list.
+static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_text *text) {
+    spyi_text_add(text, "%s%s%s%s %s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
+                  p->out ? (p->in ? "inout " : "out ") : "", p->type->display, p->name,
+                  p->has_default ? " = ..." : "");
+    out->params[out->param_count++] = *p;
 }
 
 void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
-                          bool specialised, spyi_signature *out) {
+                          spyi_sl_type *constructed, bool specialised, spyi_signature *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
@@ -5494,40 +6661,51 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
-    out->generic = !specialised && generic && (!strchr(name, '<') || (owns && !strchr(last, '<')));
+    out->generic =
+        !specialised && generic && !constructed && (!strchr(name, '<') || (owns && !strchr(last, '<')));
     out->differentiable =
         lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
-    out->result =
-        spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
+    out->result = constructed ? spyi_sl_to_type(unit, live, constructed, false)
+                              : spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function),
+                                                out->generic);
+    bool method = !constructed && spyi_sl_needs_instance(unit, live, function, name);
+    out->callee = constructed ? SPYI_CALLEE_CONSTRUCTOR : method ? SPYI_CALLEE_METHOD : SPYI_CALLEE_FUNCTION;
+    out->spelling = spyi_strdup(constructed ? out->result->name : method ? last : name);
     unsigned count = lib->spReflectionFunction_GetParameterCount(function);
-    out->params = (spyi_param *)calloc(count + 1, sizeof *out->params);
+    out->params = (spyi_param *)calloc(count + 2, sizeof *out->params);
     spyi_text text = { NULL, 0, 0 };
-    spyi_sl_add_type(out->result, &text);
-    spyi_text_add(&text, " %.*s(",
+    if (!constructed) spyi_text_add(&text, "%s ", out->result->display);
+    spyi_text_add(&text, "%.*s(",
                   (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
                                                          : (ptrdiff_t)strlen(name)),
                   name);
+    if (method && out->params) {
+        spyi_param p;
+        memset(&p, 0, sizeof p);
+        p.name = spyi_strdup("this");
+        p.type = spyi_sl_to_type(unit, live, spyi_sl_owner(unit, live, name), false);
+        p.in = true;
+        p.out = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_MUTATING) != NULL;
+        spyi_sl_add_param(out, &p, &text);
+    }
     for (unsigned i = 0; i < count && out->params; ++i) {
         spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
         spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
         const char *param_name = v ? lib->spReflectionVariable_GetName(v) : NULL;
-        spyi_param *p = &out->params[out->param_count];
+        spyi_param p;
+        memset(&p, 0, sizeof p);
         if (!v) continue;
-        p->type = spyi_sl_to_type(unit, live, type, out->generic);
+        p.type = spyi_sl_to_type(unit, live, type, out->generic);
         // An empty pack is listed as one parameter of a type without a name: it takes no argument.
-        if (p->type->kind == SPYI_TYPE_OTHER && strcmp(p->type->name, "?") == 0 && specialised) continue;
-        p->name = spyi_strdup(param_name ? param_name : "");
+        if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
+        p.name = spyi_strdup(param_name ? param_name : "");
         bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
         bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
-        p->out = is_out || is_inout;
-        p->in = !is_out || is_inout;
-        p->no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
-        p->has_default = lib->spReflectionVariable_HasDefaultValue(v);
-        spyi_text_add(&text, "%s%s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
-                      p->out ? (p->in ? "inout " : "out ") : "");
-        spyi_sl_add_type(p->type, &text);
-        spyi_text_add(&text, " %s%s", p->name, p->has_default ? " = ..." : "");
-        out->param_count++;
+        p.out = is_out || is_inout;
+        p.in = !is_out || is_inout;
+        p.no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
+        p.has_default = lib->spReflectionVariable_HasDefaultValue(v);
+        spyi_sl_add_param(out, &p, &text);
     }
     spyi_text_add(&text, ")");
     out->display = spyi_strdup(spyi_text_str(&text));
@@ -5538,26 +6716,17 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     memset(out, 0, sizeof *out);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-    spyi_sl_function *found = spyi_sl_find_function(unit, live, name);
-    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0, left_out = 0;
-    bool method = found && spyi_sl_is_method(unit, live, name);
+    spyi_sl_type *constructed = NULL;
+    spyi_sl_function *found = spyi_sl_find_function(unit, live, name, &constructed);
+    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0;
     out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
-    for (uint32_t i = 0; i < count && out->items; ++i) {
-        spyi_sl_function *f = spyi_sl_overload(unit, found, i);
-        // A method of an instance has no `this` among its parameters. It stays in a set that has static ones
-        // too, so that their numbers are Slang's; spyi_unit_resolve refuses it.
-        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
-            left_out++;
-        spyi_sl_to_signature(unit, live, f, name, false, &out->items[out->count++]);
-    }
+    for (uint32_t i = 0; i < count && out->items; ++i)
+        spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), name, constructed, false,
+                             &out->items[out->count++]);
     spyi_global_unlock();
-    if (count > 0 && left_out == count) {
-        spyi_overloads_free(out);
-        spyi_text_add(
-            error, "'%s' is a method of an instance; only functions and static methods can be called by name",
-            name);
-    }
-    return SPY_OK;
+    if (out->items) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
 }
 
 void spyi_signature_free(spyi_signature *signature) {
@@ -5565,6 +6734,7 @@ void spyi_signature_free(spyi_signature *signature) {
     for (uint32_t i = 0; i < signature->param_count; ++i) free((void *)(uintptr_t)signature->params[i].name);
     free(signature->params);
     free(signature->display);
+    free(signature->spelling);
     memset(signature, 0, sizeof *signature);
 }
 
@@ -5699,18 +6869,21 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
     spyi_sl_type **slang_types = (spyi_sl_type **)calloc(count + 1, sizeof(spyi_sl_type *));
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 2);
-    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name) : NULL;
+    spyi_sl_type *constructed = NULL;
+    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name, &constructed) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
     if (set && (overload < 0 || (uint32_t)overload < overloads) &&
         spyi_sl_argument_types(unit, live, types, count, slang_types)) {
         spyi_sl_function *asked = overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)overload);
-        spyi_sl_function *f = spyi_sl_specialise(unit, asked, slang_types, count);
-        // A method of an instance resolves too, but has no `this` here.
-        if (f && spyi_sl_is_method(unit, live, name) &&
-            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
-            f = NULL;
+        // Slang takes the arguments without the instance, which must be of the very type.
+        uint32_t instance =
+            overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, name) ? 1 : 0;
+        bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, name));
+        spyi_sl_function *f =
+            fits ? spyi_sl_specialise(unit, asked, slang_types + instance, count - instance) : NULL;
+        if (f && overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, name)) f = NULL;
         if (f) {
-            spyi_sl_to_signature(unit, live, f, name, true, out);
+            spyi_sl_to_signature(unit, live, f, name, constructed, true, out);
             good = !spyi_sl_mentions_this(out);
             if (!good) spyi_signature_free(out);
         }
@@ -5860,10 +7033,43 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
+// One conformance as a component; NULL: `messages` says why.
+static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                                spyi_text *messages) {
+    spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+    spyi_sl_component *component = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    const char *colon = text;
+    while (*colon && !(*colon == ':' && colon[1] != ':' && (colon == text || colon[-1] != ':'))) colon++;
+    const char *equals = strchr(text, '=');
+    long id = equals ? strtol(equals + 1, NULL, 10) : -1;
+    size_t end = equals ? (size_t)(equals - text) : strlen(text);
+    for (size_t i = 0; i < end; i++)
+        if (text + i != colon && text[i] != ' ') spyi_text_add_n(&names[text + i > colon], text + i, 1);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&names[0]));
+    spyi_sl_type *wanted = spyi_sl_type_named(unit, live, spyi_text_str(&names[1]));
+    if (!type || !wanted) {
+        spyi_text_add(messages, "conformance '%s': there is no type '%s'", text,
+                      spyi_text_str(&names[type ? 1 : 0]));
+    } else if (SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) != SPYI_SL_KIND_INTERFACE ||
+               !SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, type, wanted)) {
+        spyi_text_add(messages, "conformance '%s': '%s' does not implement an interface '%s'", text,
+                      spyi_text_str(&names[0]), spyi_text_str(&names[1]));
+    } else {
+        live->session->v->createTypeConformanceComponentType(live->session, type, wanted, &component, id,
+                                                             &diagnostics);
+        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    }
+    spyi_text_free(&names[0]);
+    spyi_text_free(&names[1]);
+    return component;
+}
+
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_conformances conformances,
+                              spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -5877,9 +7083,16 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
-    if (result >= 0 && entry_point && parts) {
-        uint32_t count = 0;
+        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    uint32_t count = 0;
+    bool conforming = parts != NULL; // conformances come first: they are ours to release
+    for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
+        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        conforming = parts[count] != NULL;
+        if (conforming) count++;
+    }
+    uint32_t owned = count;
+    if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
@@ -5895,6 +7108,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
     if (entry_point) entry_point->v->release(entry_point);
+    for (uint32_t i = 0; i < owned; ++i) parts[i]->v->release(parts[i]);
     free(parts);
     return good;
 }
@@ -5911,7 +7125,7 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
-                             spyi_code *code, spyi_text *error) {
+                             spyi_conformances conformances, spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -5922,14 +7136,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
-                                  &messages);
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+                                  conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, code, &ignored);
+                                 entry, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);
@@ -5998,10 +7212,10 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements
+    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
-    int64_t element_count;
+    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
@@ -6127,6 +7341,9 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
+// >>args.c
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
@@ -6144,12 +7361,24 @@ SPYI_FN void spyi_prepared_free_all(spy_device *device);
 // device to report to; the call says what does not fit.
 
 static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype) {
-    spy_arg arg;
-    memset(&arg, 0, sizeof arg);
+    spy_arg arg; // dims stay unset but for host arrays: clearing them costs more than all the rest
     arg.name = name;
     arg.kind = kind;
     arg.direction = direction;
     arg.dtype = dtype;
+    arg.map_count = 0;
+    memset(arg.map, 0, sizeof arg.map);
+    arg.type = NULL;
+    arg.custom = NULL;
+    arg.value.u = 0;
+    arg.count = 0;
+    return arg;
+}
+
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.custom = kind;
+    memset(arg.dims, 0, sizeof arg.dims);
     return arg;
 }
 
@@ -6648,10 +7877,21 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
     spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
 }
 
+// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
+static void spyi_clean_shape(spy_shape *shape) {
+    spy_shape clean;
+    memset(&clean, 0, sizeof clean);
+    clean.rank = shape->rank;
+    for (uint32_t i = 0; i < clean.rank; i++) clean.dims[i] = shape->dims[i];
+    memcpy(shape, &clean, sizeof clean);
+}
+
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
     int64_t lowest = 0, highest = 0, expected = 1;
     tensor->element_count = spyi_shape_count(&tensor->shape);
     tensor->contiguous = true;
+    spyi_clean_shape(&tensor->shape);
+    spyi_clean_shape(&tensor->strides);
     for (uint32_t i = tensor->shape.rank; i-- > 0;) {
         int64_t n = tensor->shape.dims[i], stride = tensor->strides.dims[i];
         if (n != 1 && stride != expected) tensor->contiguous = false;
@@ -7583,6 +8823,9 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
 
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
 
+// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
+static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
+
 // >>the guard
 
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind) {
@@ -7796,6 +9039,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.embedded = spyi_slang_files;
+        compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
         device->types = spyi_types_create(compiler.target);
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
@@ -7964,6 +9209,8 @@ SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, 
 
 // Binding: arguments are described as values, signed with a key, and matched to the parameters of one overload.
 
+typedef struct spyi_value_kind spyi_value_kind;
+
 // >>values: what an argument is, in the order in which arguments are written, a struct before its fields
 typedef struct spyi_value {
     const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
@@ -7977,9 +9224,20 @@ typedef struct spyi_value {
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
-    const int64_t *dims;   // of tensors and host arrays
+    const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
+    const spyi_value_kind *custom; // SPY_ARG_CUSTOM
 } spyi_value;
+
+// >>options: what a call's options say to its kernel, checked and copied
+typedef struct spyi_options {
+    char *prelude; // with the constants' declarations before it
+    char **conformances;
+    uint32_t conformance_count;
+    uint32_t threads[3]; // of a group; 0: chosen
+    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // of thread_count
+} spyi_options;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
@@ -7987,11 +9245,19 @@ typedef struct spyi_values {
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
+    const spy_call_options *options; // NULL: none
+    spy_shape thread_count;          // theirs
 } spyi_values;
 
-// Fills `values` from `args`; on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error);
+// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error);
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
+// options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
+                                         spyi_text *error);
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options); // false: out of memory
+SPYI_FN void spyi_options_free(spyi_options *options);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -8020,13 +9286,14 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 // >>the result of binding
 
 typedef enum spyi_source {
-    SPYI_SOURCE_SCALAR,  // a number: converted into the parameter block
-    SPYI_SOURCE_BYTES,   // host bytes of one value, into the block
-    SPYI_SOURCE_INLINE,  // a host array that feeds one value, into the block
-    SPYI_SOURCE_TENSOR,  // the argument's tensor
-    SPYI_SOURCE_UPLOAD,  // a host array that is run over, through a temporary tensor
-    SPYI_SOURCE_NEW,     // a new tensor
-    SPYI_SOURCE_READBACK // one value that returns to host memory
+    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
+    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
+    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
+    SPYI_SOURCE_TENSOR,   // the argument's tensor
+    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
+    SPYI_SOURCE_NEW,      // a new tensor
+    SPYI_SOURCE_READBACK, // one value that returns to host memory
+    SPYI_SOURCE_KIND      // what leaf.kind says
 } spyi_source;
 
 // A place where the kernel loads or stores.
@@ -8043,7 +9310,41 @@ typedef struct spyi_leaf {
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
     uint32_t consumed;         // trailing dimensions, part of one value
     int64_t consumed_dims[SPY_MAX_RANK];
+    const spyi_value_kind *kind;      // SPYI_SOURCE_KIND; the next four are its own
+    uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
+    bool reads, writes;               // memory of its tensor, anywhere
+    bool untracked;                   // memory that we do not know of
+    const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
+
+// >>kinds of values beyond numbers, host data, element-wise tensors and structs: a file each in kinds/
+
+// Where a value's expression stands.
+typedef struct spyi_place_text {
+    const char *field;   // its field in the parameter block: "spyi.x"
+    const char *element; // number of the call's element, an int
+    const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
+    uint32_t rank;       // of the call
+} spyi_place_text;
+
+struct spyi_value_kind {
+    const char *name; // in messages: "call_id"
+    // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
+    // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
+    bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);
+    // The Slang type of its field.
+    void (*field)(const spyi_leaf *leaf, spyi_text *out);
+    // Its value for one element, as an expression of leaf->type.
+    void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
+    // Fills its field at each call. false: `error` says what the call gave that does not fit.
+    bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
+};
+
+// The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
+SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
 
 // A parameter or field of the kernel's call, built from a leaf or from its own fields.
 typedef struct spyi_node {
@@ -8064,7 +9365,10 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
-    uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
+    spyi_options options;
+    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool call_info;    // the module may ask where in the call it is: it imports slangpy
+    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
@@ -8095,12 +9399,15 @@ static bool spyi_key_room(spyi_values *values, size_t extra) {
     return true;
 }
 
-static bool spyi_key_name(spyi_values *values, const char *name) {
-    size_t size = name ? strlen(name) + 1 : 1;
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size) {
     if (!spyi_key_room(values, size)) return false;
-    memcpy(values->key + values->key_size, name ? name : "", size);
+    memcpy(values->key + values->key_size, bytes, size);
     values->key_size += (uint32_t)size;
     return true;
+}
+
+static bool spyi_key_name(spyi_values *values, const char *name) {
+    return spyi_key_bytes(values, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
 // How messages name an argument: its name, or its position from 1.
@@ -8194,6 +9501,16 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
+    case SPY_ARG_CUSTOM: {
+        const char *problem = NULL;
+        v->custom = arg->custom;
+        if (!arg->custom)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "it was not made by one of the spy_arg_* functions");
+        return arg->custom->describe(arg, v, &problem)
+                   ? SPY_OK
+                   : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
+    }
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -8234,7 +9551,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->map_count = (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
-        if (!spyi_key_room(values, 12 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
         key[0] = v->kind;
@@ -8244,6 +9561,10 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
+        if (v->custom) { // kinds are tables: where one lies says which it is
+            memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
+            values->key_size += (uint32_t)sizeof v->custom;
+        }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
         if (v->kind == SPY_ARG_STRUCT) {
@@ -8257,9 +9578,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->options = options;
+    values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
         spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
@@ -8269,6 +9592,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -8326,15 +9650,126 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_CUSTOM:
+        spyi_text_add(out, "%s", value->custom->name);
+        if (value->rank) spyi_text_add(out, " ");
+        if (value->rank) spyi_shape_text(&shape, out);
+        break;
     default: spyi_text_add(out, "nothing"); break;
     }
+}
+
+// >>bind/options.c ------------------------------------------------------------------------------------------
+
+// Options of a call: checked and signed at each call, copied when a plan is made.
+
+static const char *spyi_check_options(const spy_call_options *o) {
+    uint64_t threads = 1, group = 1;
+    if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->conformance_count && !o->conformances)
+        return "conformance_count is given, but conformances is NULL";
+    if (o->conformance_count > 256) return "it has more than 256 conformances";
+    for (size_t i = 0; i < o->conformance_count; i++)
+        if (!o->conformances[i] || !strchr(o->conformances[i], ':'))
+            return "each conformance must be written as \"Type : IInterface\"";
+    if (!o->thread_group_size[0] && (o->thread_group_size[1] || o->thread_group_size[2]))
+        return "thread_group_size has a y or z, but x is 0";
+    for (int i = 0; i < 3; i++) threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
+    if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    if (o->call_group_shape.rank > SPY_MAX_RANK || o->thread_count.rank > SPY_MAX_RANK)
+        return "the rank of call_group_shape or thread_count is above SPY_MAX_RANK";
+    for (uint32_t d = 0; d < o->call_group_shape.rank; d++) {
+        if (o->call_group_shape.dims[d] < 1 || o->call_group_shape.dims[d] > 65536)
+            return "the sizes of call_group_shape must be 1 to 65536";
+        group *= (uint64_t)o->call_group_shape.dims[d];
+        if (group > ((uint64_t)1 << 30)) return "call_group_shape has more than 2^30 elements";
+    }
+    for (uint32_t d = 0; d < o->thread_count.rank; d++)
+        if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind
+    good =
+        good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
+    for (size_t i = 0; i < o->constants.count && good; i++) {
+        const spy_arg *c = &o->constants.items[i];
+        if (!c->name || c->kind < SPY_ARG_BOOL || c->kind > SPY_ARG_FLOAT ||
+            c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
+                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
+               spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
+               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+    }
+    good = good && spyi_key_bytes(values, "", 1);
+    for (size_t i = 0; i < o->conformance_count && good; i++)
+        good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
+    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank;
+    good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
+    values->thread_count = o->thread_count;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// A number as Slang reads it, with all its bits.
+static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
+    spyi_text_add(out, "export public static const %s %s = ", spy_dtype_name(c->dtype), c->name);
+    if (c->kind == SPY_ARG_BOOL) spyi_text_add(out, c->value.u ? "true" : "false");
+    else if (c->kind == SPY_ARG_INT)
+        spyi_text_add(out, "%s(%lldLL)", spy_dtype_name(c->dtype), (long long)c->value.i);
+    else if (c->kind == SPY_ARG_UINT)
+        spyi_text_add(out, "%s(%lluULL)", spy_dtype_name(c->dtype), (unsigned long long)c->value.u);
+    else if (c->dtype == SPY_FLOAT64) spyi_text_add(out, "%.17gL", c->value.f);
+    else spyi_text_add(out, "%s(%.9g)", spy_dtype_name(c->dtype), c->value.f);
+    spyi_text_add(out, ";\n");
+}
+
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
+    const spy_call_options *o = values->options;
+    memset(options, 0, sizeof *options);
+    if (!o) return true;
+    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    for (int i = 1; i < 3; i++)
+        if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
+    options->group = o->call_group_shape;
+    options->count_rank = o->thread_count.rank;
+    spyi_text prelude = { NULL, 0, 0 };
+    for (size_t i = 0; i < o->constants.count; i++) spyi_constant_text(&o->constants.items[i], &prelude);
+    if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
+    bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
+    spyi_text_free(&prelude);
+    if (o->conformance_count) options->conformances = (char **)calloc(o->conformance_count, sizeof(char *));
+    good = good && (options->conformances || !o->conformance_count);
+    for (size_t i = 0; i < o->conformance_count && good; i++) {
+        options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
+        good = options->conformances[i] != NULL;
+    }
+    return good;
+}
+
+SPYI_FN void spyi_options_free(spyi_options *options) {
+    free(options->prelude);
+    for (uint32_t i = 0; i < options->conformance_count; i++) free(options->conformances[i]);
+    free(options->conformances);
+    memset(options, 0, sizeof *options);
 }
 
 // >>bind/fit.c ----------------------------------------------------------------------------------------------
 
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
-// Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 3 int to float, 6 same width other
+// sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 
@@ -8354,17 +9789,19 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (to == SPY_BOOL) return SPYI_NO_FIT;
     if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
-    if (spyi_dtype_is_float(to))
-        return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
+    if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
+        if (to_size < from_size) return SPYI_NO_FIT;
+        return to_size > from_size ? 3 : 4;
+    }
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 6 : SPYI_NO_FIT;
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // before any float
 }
 
 // Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(from) && spyi_dtype_is_float(to)) return 2; // rounds
+    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
     return 9;
 }
 
@@ -8391,6 +9828,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
                      : spyi_memory_cost(element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
+        fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
@@ -8534,7 +9973,7 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
-        if (v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+        if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -8604,6 +10043,20 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     return true;
 }
 
+static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                           const spyi_value_kind *kind) {
+    if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = kind;
+    if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+    a->bound.uses_library = true;
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    fit.consumed = leaf->consumed;
+    memcpy(fit.dims, leaf->consumed_dims, sizeof fit.dims);
+    return spyi_set_batch(a, leaf, v, &fit);
+}
+
 // Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
@@ -8611,7 +10064,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT) return spyi_mismatch(a, path, type, v, "");
+    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
     if (v->child_count != type->field_count) {
         // Too many are found below by name; here for the count alone.
         if (v->child_count > type->field_count)
@@ -8669,11 +10122,13 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER || type->kind == SPYI_TYPE_VOID)
+    const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
+    bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
+    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
-    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY)
+    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
     if (v->cast && v->kind != SPY_ARG_NEW) {
@@ -8692,6 +10147,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    if (kind) return spyi_bind_kind(a, leaf, v, kind);
     switch (v->kind) {
     case SPY_ARG_TENSOR:
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
@@ -8719,6 +10175,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    const spy_call_options *options = a->values->options;
+    b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -8726,6 +10184,10 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         for (uint32_t d = 0; d < v->map_count; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
+    if (options && options->call_group_shape.rank > b->rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "its options: call_group_shape has %u dimensions, the call has %u",
+                       options->call_group_shape.rank, b->rank);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -8825,9 +10287,10 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 }
 
 static void spyi_bound_reset(spyi_attempt *a) {
-    bool strict = a->bound.strict;
+    bool strict = a->bound.strict, call_info = a->bound.call_info;
     spyi_bound_free(&a->bound);
     a->bound.strict = strict;
+    a->bound.call_info = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -8835,13 +10298,21 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
+// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
+static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
+    char name[512];
+    snprintf(name, sizeof name, "%s<%s, %u>", form == 3 ? "Tensor" : "RWTensor", v->type->name, v->rank);
+    return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
+}
+
 // The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays.
+// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, 3 and 4 tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
-    if (consumed == 0) return form == 0 ? v->type : NULL;
+    if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
+    if (form >= 3) return consumed == 0 && v->tensor && v->rank ? spyi_whole_view(a, v, form) : NULL;
     if (consumed > v->rank || consumed > 2) return NULL;
     int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
     bool scalar = v->type->kind == SPYI_TYPE_SCALAR;
@@ -8860,6 +10331,11 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// Slang takes a number for a vector of any length as one of length 1.
+static bool spyi_is_single(const spyi_leaf *leaf) {
+    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
+}
+
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
@@ -8869,18 +10345,22 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
+    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t p = 0; good && p < given; p++)
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
             if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
+                a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
                 open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
                 !a->values->items[of_param[p]].cast)
-                good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
+                good = good && a->bound.leaves[i].consumed == consumed[p] &&
+                       !spyi_is_single(&a->bound.leaves[i]);
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -8912,6 +10392,7 @@ typedef struct spyi_search {
     const int32_t *of_param;
     int32_t result;
     uint32_t given;
+    bool *fixed; // parameters whose view is known
     const spyi_type **views;
     uint32_t *consumed;
     int queries;
@@ -8919,7 +10400,7 @@ typedef struct spyi_search {
 
 // Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
 static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
-    while (p < q->given && q->open->params[p].type->kind != SPYI_TYPE_OTHER) p++;
+    while (p < q->given && q->fixed[p]) p++;
     if (p == q->given) {
         if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
         return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
@@ -8927,13 +10408,22 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     }
     const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
     for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
-        for (uint32_t form = 0; form < 3 && q->queries < SPYI_MOST_QUERIES; form++) {
+        for (uint32_t form = 0; form < 5 && q->queries < SPYI_MOST_QUERIES; form++) {
             q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
             q->consumed[p] = consumed;
             if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
         }
     }
     return false;
+}
+
+// The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
+static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
+    spyi_text name = { NULL, 0, 0 };
+    if (type->kind == SPYI_TYPE_OTHER) spyi_whole_type_name(type, v, &name);
+    const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
+    spyi_text_free(&name);
+    return whole ? whole : type;
 }
 
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
@@ -8948,16 +10438,20 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
     q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
     q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
-    bool found = false, possible = q.views && q.consumed;
+    q.fixed = (bool *)calloc(q.given + 1, sizeof *q.fixed);
+    bool found = false, possible = q.views && q.consumed && q.fixed;
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
-            q.views[p] = open->params[p].type;
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER ||
+            spyi_kind_of_parameter(open->params[p].type, v)) {
+            q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
+            q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible =
-                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
-                        open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }
@@ -8970,6 +10464,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     if (!found && possible) spyi_no_open(a, open, of_param);
     free(q.views);
     free(q.consumed);
+    free(q.fixed);
     return found;
 }
 
@@ -8985,7 +10480,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER);
+        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
+                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -8994,6 +10490,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
         if (good) {
             // The function keeps its own signature; the plan gets a copy of what it needs of it.
             a->bound.signature.display = spyi_strdup(signature->display);
+            a->bound.signature.spelling = spyi_strdup(signature->spelling);
+            a->bound.signature.callee = signature->callee;
             a->bound.signature.result = signature->result;
             a->bound.signature.differentiable = signature->differentiable;
         }
@@ -9023,12 +10521,22 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
+// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
+// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
+    if (one->generic || other->generic || other->param_count < given) return false;
+    for (uint32_t p = 0; p < other->param_count; p++)
+        if (p < given ? one->params[p].type != other->params[p].type : !other->params[p].has_default)
+            return false;
+    return true;
+}
+
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
@@ -9043,6 +10551,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -9053,7 +10562,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->consumed > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)leaf->consumed;
+            if (leaf->source != SPYI_SOURCE_KIND && leaf->consumed > sizes[leaf->value])
+                sizes[leaf->value] = (uint8_t)leaf->consumed;
         }
         fitting += good;
         sized = sized || (good && attempt.sized);
@@ -9084,9 +10594,19 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         spyi_bound_free(&attempt.bound);
         spyi_text_free(&attempt.reason);
     }
+    for (uint32_t i = 0; best < n && ties == 1 && i < n; i++) {
+        const spyi_signature *other = &function->overloads.items[i];
+        if (i != best &&
+            spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
+            spyi_text_add(&twins, "\n    %s", other->display);
+    }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
+    } else if (twins.size) {
+        status = SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
+                      function->overloads.items[best].display, spyi_text_str(&twins));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -9095,19 +10615,24 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
-        status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
-                      spyi_text_str(&tied));
+        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error,
+                      winner.misfit
+                          ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
+                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                      ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
-        if (generic_failed) spyi_add_compiler_notes(function, values, error);
+        if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
+            spyi_add_compiler_notes(function, values, error);
     }
     free(sizes);
     spyi_bound_free(&winner.bound);
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
+    spyi_text_free(&twins);
     return status;
 }
 
@@ -9117,6 +10642,7 @@ SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     free(bound->leaves);
     free(bound->nodes);
     free(bound->sizes);
+    spyi_options_free(&bound->options);
     spyi_signature_free(&bound->signature);
     memset(bound, 0, sizeof *bound);
 }
@@ -9166,7 +10692,7 @@ typedef struct spyi_variant_key {
     uint8_t index64;  // offsets beyond 32 bits
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
-    uint8_t reserved;
+    uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -9174,16 +10700,18 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
     SPYI_PACK_SHIFT,   // and its shift, uint32
-    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
-    SPYI_PACK_INLINE   // host array in the device's layout
+    SPYI_PACK_INLINE,  // host array in the device's layout
+    SPYI_PACK_KIND     // what the leaf's kind packs
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -9210,13 +10738,19 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+// Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
+// A type as Slang code spells it.
+SPYI_FN const char *spyi_spell(const spyi_type *type);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
+// Whether it is a tensor that a kind passes whole.
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
@@ -9242,8 +10776,7 @@ typedef struct spyi_emit_state {
     bool failed;        // out of memory
 } spyi_emit_state;
 
-// A type as Slang code spells it.
-SPYI_FN const char *spyi_spell(const spyi_type *type);
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
@@ -9271,6 +10804,10 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char 
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
     return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
            leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
@@ -9423,6 +10960,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
         spyi_text name = { NULL, 0, 0 };
         if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
             spyi_text_add(&name, "p");
+        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
             char put = *c == '.' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
@@ -9457,6 +10995,32 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
+static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text type = { NULL, 0, 0 };
+    if (!leaf->field_size) return;
+    leaf->kind->field(leaf, &type);
+    spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
+                   spyi_text_str(&type), s->names[i]);
+    spyi_text_free(&type);
+}
+
+// Where the current element is, for kinds: its number among the call's elements.
+static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
+    spyi_place_text at;
+    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    spyi_element_text(s, &element);
+    at.field = spyi_text_str(&field);
+    at.element = spyi_text_str(&element);
+    at.shape = "spyi._shape";
+    at.rank = s->bound->rank;
+    leaf->kind->load(leaf, &at, out);
+    spyi_text_free(&field);
+    spyi_text_free(&element);
+}
+
 SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     const spyi_variant_key *key = s->key;
@@ -9466,7 +11030,12 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
     if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (spyi_needs_coordinates(s)) {
+    if (b->uses_library || b->call_info || key->grouped) {
+        spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
+        for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
+            spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
+    }
+    if (spyi_needs_coordinates(s) && !key->grouped) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
             spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
@@ -9476,6 +11045,10 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
+        if (leaf->source == SPYI_SOURCE_KIND) {
+            spyi_declare_kind(s, i);
+            continue;
+        }
         if (!spyi_leaf_in_memory(leaf)) {
             const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
@@ -9735,7 +11308,8 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
@@ -9788,11 +11362,93 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>the body
 
-static void spyi_emit_index(spyi_emit_state *s) {
+// The number of the current element in the call, as an expression.
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
+}
+
+// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+static void spyi_emit_groups(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    uint32_t group[SPY_MAX_RANK], members = 1;
+    spyi_call_group(b, group);
+    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
+    if (b->options.threads[1] * b->options.threads[2] > 1)
+        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
+                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->out->group_size);
+    else
+        spyi_text_add(body, "    uint spy_l = %s;\n",
+                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
+    for (uint32_t d = b->rank; d-- > 0;) {
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+                      group[d]);
+        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
+                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
+                      group[d], group[d]);
+        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+    }
+    spyi_text_add(body, "    if (spy_g >= spy_n0");
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
+    for (uint32_t d = 1; d < b->rank; d++)
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+}
+
+static void spyi_emit_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Where each strided leaf's element is, from the coordinates.
+static void spyi_emit_offsets(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
     if (key->rank == 0) return;
+    if (key->grouped) {
+        spyi_emit_groups(s);
+        spyi_emit_offsets(s);
+        return;
+    }
     const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
@@ -9811,34 +11467,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
     }
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
-    const char *index = key->index64 ? "int64_t" : "int";
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
-    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(
-            body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, index, d);
-    }
-    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        uint32_t walk = spyi_walk_of(s, i);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
-        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
-        bool first = true;
-        for (uint32_t d = 0; d < key->rank; d++) {
-            bool innermost = d + 1u == key->rank;
-            if (innermost && walk == SPYI_WALK_STILL) continue;
-            spyi_text_add(body, first ? "" : " + ");
-            first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
-        }
-        spyi_text_add(body, first ? "0;\n" : ";\n");
-    }
+    spyi_emit_coordinates(s);
+    spyi_emit_offsets(s);
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
@@ -9867,12 +11497,15 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
-        spyi_text_add(arguments, p ? ", " : "");
-        if (node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments)) continue;
+        bool instance =
+            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
+        if (arguments->size) spyi_text_add(arguments, ", ");
+        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
+            continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
         spyi_emit_variables(s, p, spyi_text_str(&name), true, "    ");
-        spyi_text_add(arguments, "%s", spyi_text_str(&name));
+        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
         spyi_text_free(&name);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -9890,6 +11523,13 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_emit_variables(s, p, spyi_text_str(&name), false, indent);
         spyi_text_free(&name);
     }
+    if (b->call_info && b->rank) {
+        uint32_t group[SPY_MAX_RANK];
+        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
+        spyi_element_text(s, &s->body);
+        spyi_text_add(&s->body,
+                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
+    }
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
         spyi_text name = { NULL, 0, 0 };
@@ -9898,6 +11538,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
         spyi_text_free(&name);
     }
+    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
@@ -9960,27 +11601,42 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     spyi_text_add(out, ");\n}\n\n");
 }
 
+// The shape of a call group, for get_call_group_id() and its like.
+static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t group[SPY_MAX_RANK];
+    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
+    spyi_text_add(out, " };\n\n");
+}
+
 // Puts the parts together.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
-    bool hidden = spyi_is_hidden(function->name);
+    const char *spelling = s->bound->signature.spelling;
+    bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
+    const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "call_element" : function->name);
+    spyi_emit_body(s, hidden ? "call_element" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
-                  out->group_size, SPYI_KERNEL_ENTRY);
+                  threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
+                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
+    if (threads[1] * threads[2] > 1)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
     const char *shape = key->rank == 0              ? "one element"
+                        : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
                                                     : "flat";
@@ -9991,12 +11647,30 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (hidden) spyi_emit_wrapper(s, function->name, &out->text);
+    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    spyi_emit_group_shape(s, &out->text);
+    if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
+    if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    const spyi_options *o = &bound->options;
+    uint32_t rank = o->group.rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
+    if (rank) {
+        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
+        return bound->rank > 0;
+    }
+    if (o->threads[1] * o->threads[2] <= 1) return false;
+    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
+    return bound->rank > 0;
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+    const uint32_t *threads = bound->options.threads;
+    if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
     return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
@@ -10015,7 +11689,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(&device->base->limits, key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
@@ -10040,6 +11714,554 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
     memset(emitted, 0, sizeof *emitted);
 }
 
+// >>kinds/kinds.h -------------------------------------------------------------------------------------------
+
+// What the kinds of values share. A kind is a file of this room: a table of functions (spyi_value_kind in bind/bind.h) and
+// what makes its arguments.
+
+// Components that a parameter takes of a generator: 1 of a number, N of a vector or array of numbers; 0: it takes none.
+SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
+// `array`, an expression of as many `scalar`s, as a value of `type`. `reverse`: a vector takes the last one first.
+SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
+                               spyi_text *out);
+// "call_id<2>(element, shape)": the usual expression of a coordinate, converted.
+SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
+                            const char *format, ...) SPYI_PRINTF(5, 6);
+
+// >>kinds/kinds.c -------------------------------------------------------------------------------------------
+
+// Numbers that are made in a kernel, as what the parameter wants.
+
+SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
+    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
+    if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
+    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
+}
+
+SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
+                               spyi_text *out) {
+    if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
+    else if (type->kind == SPYI_TYPE_VECTOR)
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector", array);
+    else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
+    else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
+}
+
+SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
+                            const char *format, ...) {
+    char array[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(array, sizeof array, format, list);
+    va_end(list);
+    spyi_kind_convert(leaf->type, scalar, array, reverse, out);
+}
+
+// >>kinds/call_id.c -----------------------------------------------------------------------------------------
+
+// call_id and thread_id: where the element is in the call.
+
+static bool spyi_call_id_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    (void)arg;
+    (void)value;
+    (void)problem;
+    return true;
+}
+
+static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    return spyi_kind_components(leaf->type) > 0;
+}
+
+static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->shape);
+}
+
+static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
+                   at->element);
+}
+
+static const spyi_value_kind spyi_call_id_kind = { "call_id", spyi_call_id_describe, spyi_call_id_bind,
+                                                   NULL,      spyi_call_id_load,     NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id", spyi_call_id_describe, spyi_call_id_bind,
+                                                     NULL,        spyi_thread_id_load,   NULL };
+
+spy_arg spy_arg_call_id(const char *name) {
+    return spyi_custom_arg(name, &spyi_call_id_kind);
+}
+
+spy_arg spy_arg_thread_id(const char *name) {
+    return spyi_custom_arg(name, &spyi_thread_id_kind);
+}
+
+// >>kinds/grid.c --------------------------------------------------------------------------------------------
+
+// grid: coordinates of a shape that the argument itself brings, with offset and stride.
+
+static bool spyi_fits_int(int64_t value) {
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
+    *problem = "expected a spy_grid_desc, got NULL";
+    if (!desc) return false;
+    uint32_t rank = desc->shape.rank;
+    *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
+    if (rank < 1 || rank > SPY_MAX_RANK) return false;
+    *problem = "the ranks of its offset and stride are not that of its shape, or 0";
+    if ((desc->offset.rank && desc->offset.rank != rank) || (desc->stride.rank && desc->stride.rank != rank))
+        return false;
+    for (uint32_t d = 0; d < rank; d++) {
+        *problem = "its sizes must be 0 to 2147483647, or -1 for any";
+        if (desc->shape.dims[d] < -1 || !spyi_fits_int(desc->shape.dims[d])) return false;
+        *problem = "its offset and stride must fit 32 bits";
+        if (desc->offset.rank && !spyi_fits_int(desc->offset.dims[d])) return false;
+        if (desc->stride.rank && !spyi_fits_int(desc->stride.dims[d])) return false;
+    }
+    value->rank = (uint8_t)rank;
+    value->dims = desc->shape.dims;
+    return true;
+}
+
+static bool spyi_grid_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    leaf->field_size = 8u * value->rank;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) == value->rank;
+}
+
+static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "SpyiGrid<%u>", leaf->batch_rank);
+}
+
+static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    uint32_t map = 0;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
+                   at->field, map);
+}
+
+static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_grid_desc *desc = (const spy_grid_desc *)value->arg->value.data;
+    int32_t *out = (int32_t *)field;
+    (void)error;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
+        out[leaf->batch_rank + d] = desc->stride.rank ? (int32_t)desc->stride.dims[d] : 1;
+    }
+    return true;
+}
+
+static const spyi_value_kind spyi_grid_kind = { "grid",          spyi_grid_describe, spyi_grid_bind,
+                                                spyi_grid_field, spyi_grid_load,     spyi_grid_pack };
+
+spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_grid_kind);
+    arg.value.data = desc;
+    return arg;
+}
+
+// >>kinds/range.c -------------------------------------------------------------------------------------------
+
+// range: start, start + step, ... along one dimension, as numpy's arange.
+
+// What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
+enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
+
+static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    *problem =
+        arg->dims[SPYI_RANGE_STEP] == 0 ? "its step is 0" : "its start, stop and step must fit 32 bits";
+    value->rank = 1;
+    value->dims = arg->dims;
+    return arg->dims[SPYI_RANGE_COUNT] >= 0;
+}
+
+static bool spyi_range_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    leaf->field_size = 8;
+    leaf->field_align = 4;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+}
+
+static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "SpyiRange");
+}
+
+static void spyi_range_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.start + %s.step * spyi_coordinate(%s, %s, %u))", spyi_spell(leaf->type),
+                  at->field, at->field, at->element, at->shape, leaf->map[0]);
+}
+
+static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    int32_t *out = (int32_t *)field;
+    (void)leaf;
+    (void)error;
+    out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
+    out[1] = (int32_t)value->arg->dims[SPYI_RANGE_STEP];
+    return true;
+}
+
+static const spyi_value_kind spyi_range_kind = { "range",          spyi_range_describe, spyi_range_bind,
+                                                 spyi_range_field, spyi_range_load,     spyi_range_pack };
+
+spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
+    bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
+                stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
+    int64_t distance = good ? (step > 0 ? stop - start : start - stop) : 0, size = step > 0 ? step : -step;
+    arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
+    arg.dims[SPYI_RANGE_START] = start;
+    arg.dims[SPYI_RANGE_STEP] = step;
+    return arg;
+}
+
+// >>kinds/random.c ------------------------------------------------------------------------------------------
+
+// wang_hash and rand_float: a sequence of random numbers for each element.
+
+// What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
+enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
+
+static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
+    float range[2];
+    (void)value;
+    memcpy(range, bits, sizeof range);
+    *problem = "seed and zero_seed are both given";
+    if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
+    *problem = "low and high must be finite, with low <= high";
+    return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
+}
+
+static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
+    leaf->field_size = 16;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
+}
+
+static bool spyi_random_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
+    leaf->field_size = 16;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_FLOAT16;
+}
+
+static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "SpyiSequence");
+}
+
+static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_UINT32, false, out, "spyi_hash<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->field);
+}
+
+static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_FLOAT32, false, out, "spyi_random<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->field);
+}
+
+static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    uint32_t *out = (uint32_t *)field;
+    (void)leaf;
+    (void)error;
+    for (int i = 0; i < 4; i++) out[i] = (uint32_t)value->arg->dims[i];
+    return true;
+}
+
+static const spyi_value_kind spyi_hash_kind = { "wang_hash",       spyi_random_describe, spyi_hash_bind,
+                                                spyi_random_field, spyi_hash_load,       spyi_random_pack };
+static const spyi_value_kind spyi_random_kind = { "rand_float",      spyi_random_describe, spyi_random_bind,
+                                                  spyi_random_field, spyi_random_load,     spyi_random_pack };
+
+// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
+static uint32_t spyi_wang_hash(uint32_t seed) {
+    seed = (seed ^ 61u) ^ (seed >> 16);
+    seed *= 9u;
+    seed = seed ^ (seed >> 4);
+    seed *= 0x27d4eb2du;
+    return seed ^ (seed >> 15);
+}
+
+static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, const spy_random_desc *desc,
+                               float low, float high) {
+    spy_arg arg = spyi_custom_arg(name, kind);
+    float range[2];
+    uint32_t bits[2], seed = 2640457667u;
+    bool hash = !desc || !desc->no_hash_seed;
+    if (desc && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    range[0] = low;
+    range[1] = high;
+    memcpy(bits, range, sizeof bits);
+    arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
+    arg.dims[SPYI_RANDOM_WARMUP] = !desc ? 0 : desc->seed && desc->zero_seed ? -1 : (int64_t)desc->warmup;
+    arg.dims[SPYI_RANDOM_LOW] = bits[0];
+    arg.dims[SPYI_RANDOM_HIGH] = bits[1];
+    return arg;
+}
+
+spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc) {
+    return spyi_random_arg(name, &spyi_hash_kind, desc, 0, 1);
+}
+
+spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc) {
+    return spyi_random_arg(name, &spyi_random_kind, desc, low, high);
+}
+
+// >>kinds/whole.c -------------------------------------------------------------------------------------------
+
+// Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
+
+// >>names of types: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2"
+
+typedef struct spyi_type_parts {
+    char base[64]; // without its namespace
+    char *arguments[2];
+    uint32_t count; // of arguments, further ones included
+} spyi_type_parts;
+
+static void spyi_free_parts(spyi_type_parts *parts) {
+    free(parts->arguments[0]);
+    free(parts->arguments[1]);
+}
+
+static void spyi_split_type(const char *name, spyi_type_parts *parts) {
+    size_t length = strcspn(name, "<");
+    const char *base = name, *begin = name + length;
+    memset(parts, 0, sizeof *parts);
+    for (const char *c = name; c < begin; c++)
+        if (*c == '.' || *c == ':') base = c + 1;
+    snprintf(parts->base, sizeof parts->base, "%.*s", (int)(begin - base), base);
+    int depth = 0;
+    for (const char *c = begin; *c; c++) {
+        if (*c == '<' && depth++ == 0) begin = c + 1;
+        if (*c == '>') depth--;
+        bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
+        if (!ends) continue;
+        while (*begin == ' ') begin++;
+        if (parts->count < 2) {
+            spyi_text text = { NULL, 0, 0 };
+            spyi_text_add_n(&text, begin, (size_t)(c - begin));
+            parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));
+            spyi_text_free(&text);
+        }
+        parts->count++;
+        begin = c + 1;
+    }
+}
+
+// Whether `name` is this type: by what it means, or by its name.
+static const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
+    const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
+    if (parsed) return parsed;
+    return name && strcmp(given->name, name) == 0 ? given : NULL;
+}
+
+// >>tensors
+
+// What an argument becomes for a parameter of these types, and what the kernel may do with it.
+static const struct spyi_family {
+    const char *parameter, *passed;
+    bool reads, writes;
+} spyi_families[] = {
+    { "Tensor", "Tensor", true, false },
+    { "ITensor", "Tensor", true, false },
+    { "WTensor", "WTensor", false, true },
+    { "IWTensor", "WTensor", false, true },
+    { "RWTensor", "RWTensor", true, true },
+    { "IRWTensor", "RWTensor", true, true },
+    { "AtomicTensor", "AtomicTensor", true, true },
+};
+
+static const struct spyi_family *spyi_family_of(const char *base) {
+    for (size_t i = 0; i < sizeof spyi_families / sizeof spyi_families[0]; i++)
+        if (strcmp(spyi_families[i].parameter, base) == 0) return &spyi_families[i];
+    return NULL;
+}
+
+static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_text passed = { NULL, 0, 0 };
+    spyi_fit fit;
+    spyi_split_type(leaf->type->name, &parts);
+    const struct spyi_family *family = spyi_family_of(parts.base);
+    long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
+    bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
+                spyi_fit_memory(value->type, element, true, &fit) && rank + fit.consumed <= SPY_MAX_RANK;
+    if (good) {
+        spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
+        leaf->kind_type = spyi_type_other(types, passed.data)->name;
+        leaf->element = element;
+        leaf->reads = family->reads;
+        leaf->writes = family->writes;
+        leaf->consumed = (uint32_t)rank + fit.consumed;
+        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // any size
+        for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
+        uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
+        leaf->field_align = 8;
+        leaf->field_size = 16u + 8u * (uint32_t)rank + 4u * rows;
+    }
+    spyi_text_free(&passed);
+    spyi_free_parts(&parts);
+    return good;
+}
+
+static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
+    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
+    else spyi_text_add(out, "%s", leaf->kind_type);
+}
+
+// A tensor of more dimensions than the parameter is run over: each element of the call gets its own part.
+static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    if (leaf->batch_rank == 0) {
+        spyi_text_add(out, "%s", at->field);
+        return;
+    }
+    spyi_text_add(out, "spyi_row(%s.tensor, ", at->field);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        spyi_text_add(out, "%s%s.strides[%u] * spyi_coordinate(%s, %s, %u)", d ? " + " : "", at->field, d,
+                      at->element, at->shape, leaf->map[d]);
+    spyi_text_add(out, ")");
+}
+
+// How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
+static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
+    int64_t pack = 1;
+    for (uint32_t d = t->shape.rank; d-- > 0 && leaf->consumed_dims[d - leaf->batch_rank] != -1;) {
+        if (t->shape.dims[d] != 1 && t->strides.dims[d] != pack) return 0;
+        pack *= t->shape.dims[d];
+        if (d == leaf->batch_rank) break;
+    }
+    for (uint32_t d = 0; d < t->shape.rank && pack > 1; d++)
+        if (t->shape.dims[d] > 1 && t->strides.dims[d] >= pack && t->strides.dims[d] % pack) return 0;
+    return pack;
+}
+
+static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint8_t *out = (uint8_t *)field;
+    int64_t pack = spyi_whole_pack(leaf, t);
+    uint64_t element = spyi_type_device_stride(leaf->element), first = t->offset_bytes - t->begin_bytes;
+    if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
+        spyi_text_add(error, "its trailing dimensions do not lie next to each other, as %s needs",
+                      leaf->element->display);
+        return false;
+    }
+    if (!t->storage->chunk.address || (t->end_bytes - t->begin_bytes) / element > INT32_MAX) {
+        spyi_text_add(error, t->storage->chunk.address
+                                 ? "it spans more than 2147483647 elements, which a tensor in Slang cannot"
+                                 : "the device has no pointers, which tensors in Slang are made of");
+        return false;
+    }
+    uint64_t address = t->storage->chunk.address + t->storage->offset + t->begin_bytes;
+    uint32_t offset = (uint32_t)(first / element), rank = 0;
+    memcpy(out, &address, 8);
+    memcpy(out + 8, &offset, 4);
+    while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
+    for (uint32_t d = 0; d < rank; d++) {
+        uint32_t dim = leaf->batch_rank + d;
+        int32_t size = (int32_t)t->shape.dims[dim];
+        int32_t stride = t->shape.dims[dim] == 1 ? 0 : (int32_t)(t->strides.dims[dim] / pack);
+        memcpy(out + 16 + 4 * d, &size, 4);
+        memcpy(out + 16 + 4 * (rank + d), &stride, 4);
+    }
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)(t->strides.dims[d] / pack);
+        memcpy(out + 16 + 8 * rank + 4 * d, &stride, 4);
+    }
+    return true;
+}
+
+static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,
+                                                 spyi_whole_bind, spyi_whole_field,
+                                                 spyi_whole_load, spyi_whole_fill };
+
+// >>pointers
+
+static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    const spyi_type *element = parts.count ? spyi_type_parse(types, parts.arguments[0]) : NULL;
+    bool good = parts.arguments[0] != NULL;
+    if (value->tensor) {
+        if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
+        spyi_fit fit;
+        good = element && spyi_fit_memory(value->type, element, true, &fit);
+        leaf->reads = true;
+        leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
+        leaf->consumed = value->rank;
+        for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1;
+    } else {
+        leaf->untracked = true;
+    }
+    leaf->field_size = leaf->field_align = 8;
+    spyi_free_parts(&parts);
+    return good;
+}
+
+// Slang spells "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which it does not read: T* it does.
+static void spyi_pointer_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
+    spyi_free_parts(&parts);
+}
+
+static void spyi_pointer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
+}
+
+static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint64_t address =
+        t ? t->storage->chunk.address + t->storage->offset + t->offset_bytes : value->arg->value.u;
+    (void)leaf;
+    memcpy(field, &address, 8);
+    if (!t || t->storage->chunk.address) return true;
+    spyi_text_add(error, "the device has no pointers");
+    return false;
+}
+
+static const spyi_value_kind spyi_pointer_kind = { "pointer",         NULL,
+                                                   spyi_pointer_bind, spyi_pointer_field,
+                                                   spyi_pointer_load, spyi_pointer_fill };
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
+    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
+                                  : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
+                                                                                : NULL;
+    spyi_free_parts(&parts);
+    return kind;
+}
+
+SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    const struct spyi_family *family = spyi_family_of(parts.base);
+    long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    if (family)
+        spyi_text_add(out, "%s<%s, %ld>", family->passed, value->type->name, rank ? rank : (long)value->rank);
+    spyi_free_parts(&parts);
+}
+
 // >>call/call_internal.h ------------------------------------------------------------------------------------
 
 // A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
@@ -10051,6 +12273,39 @@ typedef struct spyi_variant {
     spyi_kernel *kernel;
 } spyi_variant;
 
+// >>launch: one call's shapes and memory, worked out before anything is recorded
+
+#define SPYI_GEOMETRY_BYTES (offsetof(spy_tensor, contiguous) - offsetof(spy_tensor, shape))
+
+typedef struct spyi_launch_leaf {
+    spyi_storage *storage; // NULL until temporaries are made
+    uint64_t offset;       // byte of element 0 in the storage
+    uint64_t begin, end;   // bytes of its elements
+    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
+    int64_t strides[SPY_MAX_RANK];         // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];           // per consumed dimension, in elements
+    uint32_t memory_size;                  // bytes of one memory element
+    uint64_t binding_offset;               // in the chunk, when bindings are used
+    uint64_t storage_offset;               // of the storage in the chunk when that was worked out
+    uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
+    uint64_t base;                         // memory elements from there to element 0
+    uint64_t first;                        // with pointers: from the lowest element to element 0
+} spyi_launch_leaf;
+
+typedef struct spyi_launch {
+    spy_shape shape; // of the call
+    int64_t count;   // elements
+    uint32_t rank;   // collapsed
+    int64_t dims[SPY_MAX_RANK];
+    spyi_variant_key key;
+    spyi_launch_leaf *leaves; // of the plan's bound call
+    uint32_t groups[3];
+    uint8_t *block; // parameters, as packed for the variant
+    uint32_t block_capacity;
+    spyi_variant *
+        repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
+} spyi_launch;
+
 // >>plans: what one signature of a function became
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
@@ -10061,6 +12316,7 @@ struct spyi_plan {
     int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;
+    spyi_launch launch; // the running call's, or the last one's
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -10068,29 +12324,6 @@ struct spyi_plan {
     spyi_plan *newer, *older; // by use
     spyi_plan *retired;       // next of those that wait for the GPU
 };
-
-// >>launch: one call's shapes and memory, worked out before anything is recorded
-typedef struct spyi_launch_leaf {
-    spyi_storage *storage; // NULL until temporaries are made
-    uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
-    uint32_t memory_size;          // bytes of one memory element
-    uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t base;                 // memory elements from there to element 0
-    uint64_t first;                // with pointers: from the lowest element to element 0
-} spyi_launch_leaf;
-
-typedef struct spyi_launch {
-    spy_shape shape; // of the call
-    int64_t count;   // elements
-    uint32_t rank;   // collapsed
-    int64_t dims[SPY_MAX_RANK];
-    spyi_variant_key key;
-    spyi_launch_leaf leaves[SPYI_MOST_MEMORY_LEAVES];
-} spyi_launch;
 
 // >>the cache and what calls reuse
 struct spyi_plan_slot {
@@ -10104,10 +12337,7 @@ struct spyi_cache {
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
     spyi_values values; // of the running call
-    spyi_launch launch;
-    uint8_t *block; // parameter block of the running call
-    uint32_t block_capacity;
-    bool extended; // the last look-up added sizes to the key
+    bool extended;      // the last look-up added sizes to the key
 };
 
 // cache.c
@@ -10130,15 +12360,16 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
-// launch.c: shapes, broadcasting, collapse, choice of variant. Records nothing and allocates nothing.
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error);
+// launch.c: shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 
 // overlap.c
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error);
 // Places the bindings of temporaries once they have memory.
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
 // run.c
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
@@ -10161,6 +12392,8 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
+    free(plan->launch.leaves);
+    free(plan->launch.block);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -10315,7 +12548,6 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
     }
     stbds_hmfree(cache->table);
     spyi_values_free(&cache->values);
-    free(cache->block);
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;
 }
@@ -10341,10 +12573,21 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->function = function;
     plan->references = 1;
     spy_status status = spyi_bind(function, values, &plan->bound, error);
+    if (status == SPY_OK && !spyi_options_copy(values, &plan->bound.options)) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status == SPY_OK)
+        plan->launch.leaves =
+            (spyi_launch_leaf *)calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+    if (status == SPY_OK && !plan->launch.leaves) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
     }
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
@@ -10466,8 +12709,11 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
-                                   error);
+        spyi_conformances conformances;
+        conformances.items = plan->bound.options.conformances;
+        conformances.count = plan->bound.options.conformance_count;
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY,
+                                   conformances, &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
@@ -10562,25 +12808,35 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
+        uint32_t k = b->rank - values->thread_count.rank + d;
+        call->dims[k] = values->thread_count.dims[d];
+        owner[k] = UINT32_MAX;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
         for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
+            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
                 return spyi_size_error(leaf, v, d, error);
-        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
+        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
+            leaf->source != SPYI_SOURCE_KIND)
+            continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
             int64_t size = v->dims[d];
-            if (size == 1 || size == call->dims[k]) continue;
+            if (size == 1 || size == -1 || size == call->dims[k]) continue;
             if (call->dims[k] == 1) {
                 call->dims[k] = size;
                 owner[k] = i;
                 continue;
             }
-            const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
-            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            bool counted = owner[k] == UINT32_MAX;
+            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
+            spy_shape mine = spyi_value_shape(v),
+                      theirs =
+                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
             spyi_shape_text(&mine, error);
@@ -10762,7 +13018,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     return true;
 }
 
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
@@ -10796,11 +13053,21 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error) {
+// Where a leaf's tensor lies, and all that a repeated launch must find again.
+static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
+    at->storage = tensor->storage;
+    at->begin = tensor->begin_bytes;
+    at->end = at->reach = tensor->end_bytes;
+    at->storage_offset = tensor->storage->offset;
+    memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
+}
+
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
+    spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
+    launch->repeatable = NULL;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -10813,17 +13080,17 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        if (!spyi_leaf_in_memory(leaf)) continue;
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
+        if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
+        if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
         spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
-            at->begin = v->tensor->begin_bytes;
-            at->end = v->tensor->end_bytes;
+            spyi_launch_tensor(at, v->tensor);
         } else {
             at->begin = 0;
             at->end = leaf->source == SPYI_SOURCE_READBACK
@@ -10838,7 +13105,14 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         }
     }
     if (launch->count == 0) return SPY_OK;
-    spyi_collapse(b, launch);
+    uint32_t group[SPY_MAX_RANK];
+    launch->key.grouped = spyi_call_group(b, group);
+    if (launch->key.grouped) {
+        launch->rank = launch->shape.rank;
+        memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
+    } else {
+        spyi_collapse(b, launch);
+    }
     launch->key.rank = (uint8_t)launch->rank;
     launch->key.width = 1;
     launch->key.unroll = 1;
@@ -10848,8 +13122,10 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    spyi_try_wide(b, launch, limits);
-    spyi_try_unroll(b, launch, limits);
+    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
+        spyi_try_wide(b, launch, limits);
+        spyi_try_unroll(b, launch, limits);
+    }
     spyi_choose_access(b, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
@@ -10857,9 +13133,47 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
     int64_t per_group =
-        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    launch->key.folded = (launch->count + per_group - 1) / per_group > (int64_t)limits->info.max_group_count;
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
+    launch->key.folded = groups > most;
+    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
     return SPY_OK;
+}
+
+// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
+// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
+    spyi_launch *launch = &plan->launch;
+    const spyi_bound *b = &plan->bound;
+    if (!launch->repeatable) return false;
+    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    grid = (grid > 64 ? grid : 64) - 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
+        const spy_tensor *t = values->items[b->leaves[i].value].tensor;
+        spyi_launch_leaf *at = &launch->leaves[i];
+        const spyi_storage *storage = t->storage;
+        if (memcmp(at->geometry, &t->shape, sizeof at->geometry) != 0 || storage->size < at->reach ||
+            ((storage->offset ^ at->storage_offset) & grid) != 0 ||
+            (launch->key.bindings && storage->offset + at->binding_offset < at->storage_offset))
+            return false;
+        at->binding_offset += storage->offset - at->storage_offset;
+        at->storage_offset = storage->offset;
+        at->storage = t->storage;
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        for (uint32_t j = 0; j < b->leaf_count; j++)
+            if (j != i && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+                launch->leaves[j].storage == launch->leaves[i].storage)
+                return false;
+    }
+    return true;
 }
 
 // >>call/overlap.c ------------------------------------------------------------------------------------------
@@ -11151,13 +13465,18 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row,
-                                  uint8_t *block, spyi_text *error) {
+// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                  spyi_text *error) {
     const spyi_launch *launch = s->launch;
+    uint8_t *block = launch->block;
+    uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
-    memset(block, 0, variant->emitted.block_size);
+    spyi_text problem = { NULL, 0, 0 };
+    if (!repeats) memset(block, 0, variant->emitted.block_size);
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
+        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
         const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
         const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
         uint8_t *out = block + pack->offset;
@@ -11170,6 +13489,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_SHAPE:
+            u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
+            memcpy(out, &u, 4);
+            break;
         case SPYI_PACK_SIZE:
             u = (uint32_t)launch->dims[pack->dim];
             memcpy(out, &u, 4);
@@ -11205,6 +13528,14 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
                 return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
             break;
+        case SPYI_PACK_KIND:
+            spyi_text_clear(&problem);
+            if (!leaf->kind->pack(leaf, &s->values->items[leaf->value], out, &problem)) {
+                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+                spyi_text_free(&problem);
+                return SPY_ERROR_OUT_OF_RANGE;
+            }
+            break;
         }
     }
     return SPY_OK;
@@ -11218,19 +13549,32 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     bool barrier = false;
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
+            continue;
+        barrier =
+            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
     }
+    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
+        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
+        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
+        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
+}
+
+// What the kernel may have written where nobody knows must be waited for by all that follows.
+static void spyi_owe_barrier(spyi_run_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
+        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
 }
 
 // While an engine's command buffer is recorded into, no result can come back within the call.
@@ -11251,32 +13595,26 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
-                                       spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                       bool timed, spyi_text *error) {
     spy_device *device = s->device;
-    spyi_cache *cache = device->cache;
+    spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    if (cache->block_capacity < e->block_size) { // host values may be copied with their padding
-        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size + 64);
+    if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
+        uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
         }
-        cache->block = block;
-        cache->block_capacity = e->block_size;
+        launch->block = block;
+        launch->block_capacity = e->block_size;
     }
-    uint64_t per_group = (uint64_t)e->group_size * variant->key.width * variant->key.unroll;
-    uint64_t groups = ((uint64_t)s->launch->count + per_group - 1) / per_group;
-    uint64_t most = device->base->limits.info.max_group_count;
-    dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
-    dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);
-    dispatch.groups[2] = 1;
-    spy_status status = spyi_pack_block(s, variant, dispatch.groups[0] * e->group_size, cache->block, error);
+    spy_status status = spyi_pack_block(s, variant, repeats, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
@@ -11284,7 +13622,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
-    dispatch.block = cache->block;
+    dispatch.block = launch->block;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.bindings = bindings;
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
@@ -11292,6 +13631,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.barrier = spyi_take_hazards(s);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
+    spyi_owe_barrier(s);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -11314,6 +13654,37 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
+static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
+    spyi_plan *plan = s->plan;
+    const spyi_launch *launch = s->launch;
+    *variant = NULL;
+    spy_status status = spyi_launch_shape(plan, s->values, error);
+    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status != SPY_OK || launch->count == 0) return status;
+    status = spyi_check_overlap(s->bound, s->values, launch, error);
+    if (status != SPY_OK) return status;
+    *variant = spyi_variant_find(plan, &launch->key);
+    if (*variant) return SPY_OK;
+    status = spyi_variant_create(plan, &launch->key, variant, error);
+    if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
+    if (status == SPY_OK) s->device->stats.kernels_built++;
+    return status;
+}
+
+// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
+static bool spyi_is_repeatable(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_source source = b->leaves[i].source;
+        if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
+            continue;
+        if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
+            source != SPYI_SOURCE_NEW)
+            return false;
+    }
+    return true;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -11322,29 +13693,20 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.plan = plan;
     s.bound = &plan->bound;
     s.values = values;
-    s.launch = &device->cache->launch;
+    s.launch = &plan->launch;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
-    spy_status status = spyi_launch_shape(plan, values, s.launch, error);
-    if (status == SPY_OK && device->base->deferred) status = spyi_check_deferred(&s, error);
+    spy_status status = SPY_OK;
+    spyi_variant *variant = s.launch->repeatable;
+    bool repeats = spyi_launch_repeats(plan, values);
+    s.launch->repeatable = NULL; // until this one has run
+    if (!repeats) status = spyi_choose(&s, &variant, error);
     if (status != SPY_OK) return status;
-    spyi_variant *variant = NULL;
-    if (s.launch->count > 0) {
-        status = spyi_check_overlap(s.bound, values, s.launch, error);
-        if (status != SPY_OK) return status;
-        variant = spyi_variant_find(plan, &s.launch->key);
-        if (!variant) {
-            status = spyi_variant_create(plan, &s.launch->key, &variant, error);
-            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-            if (status != SPY_OK) return status;
-            device->stats.kernels_built++;
-        }
-    }
     status = spyi_make_memory(&s, error);
     if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
-        status = spyi_launch_place(plan, s.launch, error);
+        status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = spyi_dispatch_launch(&s, variant, timed, error);
+        status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
         device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
@@ -11355,6 +13717,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
                 *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
     spyi_free_made(&s, status == SPY_OK);
+    if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
 }
 
@@ -11371,15 +13734,15 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
-                            uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_status status = spyi_describe(function, args, options, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, timed, gpu_time_ns, &error);
@@ -11394,20 +13757,24 @@ static spy_status spyi_call(spy_function *function, spy_args args, const char *p
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
-    return spyi_call(function, args, "spy_call", false, NULL);
+    return spyi_call(function, args, NULL, "spy_call", false, NULL);
+}
+
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options) {
+    return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
 }
 
 // >>explaining
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch,
-                         spyi_text *out) {
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+    const spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -11437,13 +13804,12 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
-    spyi_launch *launch = &device->cache->launch;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) status = spyi_launch_shape(plan, values, launch, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, launch, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, &out);
     size_t size = out.size;
     if (text && capacity) {
         size_t n = size < capacity - 1 ? size : capacity - 1;
@@ -11539,10 +13905,10 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>the work
 
 // Makes the variant that a call with these values needs, unless the plan has it.
-static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                       spyi_text *error) {
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    const spyi_launch *launch = &plan->launch;
     spyi_variant *variant = NULL;
-    spy_status status = spyi_launch_shape(plan, values, launch, error);
+    spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
     status = spyi_variant_create(plan, &launch->key, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
@@ -11550,11 +13916,8 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
 
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
-    spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
-    p->status =
-        launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
-    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
-    free(launch);
+    p->status = spyi_plan_create(p->function, &p->values, &p->made, &p->error);
+    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, &p->error);
     spyi_atomic_store(&p->finished, 1);
 }
 
@@ -11608,7 +13971,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, values, &error);
     if (status == SPY_OK) {
         p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
         if (!p) {
@@ -11627,7 +13990,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, values, &error) == SPY_OK &&
+            bool copied = spyi_describe(function, args, NULL, values, &error) == SPY_OK &&
                           spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
@@ -11641,7 +14004,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
             if (status == SPY_OK) {
                 uint32_t before = p->plan->variant_count;
                 p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+                status = spyi_prepare_variant(p->plan, values, &error);
                 device->stats.kernels_built += p->plan->variant_count - before;
             }
         }
@@ -11688,7 +14051,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
-        status = spyi_describe(prepared->function, args, values, &error);
+        status = spyi_describe(prepared->function, args, NULL, values, &error);
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))
@@ -11739,6 +14102,143 @@ void spy_release_prepared(spy_prepared *prepared) {
 
 SPYI_FN void spyi_prepared_free_all(spy_device *device) {
     while (device->prepared) spyi_prepared_free(device->prepared);
+}
+
+// >>call/resolve.c ------------------------------------------------------------------------------------------
+
+// spy_resolve: a bound call written down for the caller, in one block: the resolution, its bindings, then their text.
+
+// Bindings and text grow apart; strings are kept as offsets into the text until both lie in the block.
+typedef struct spyi_resolving {
+    const spyi_bound *bound;
+    const spyi_values *values;
+    spy_binding *bindings;
+    uint32_t count;
+    spyi_text strings;
+    size_t size; // that the strings should have: memory may run out
+} spyi_resolving;
+
+// Adds a string with its NUL and gives its offset, in the place of a pointer.
+static const char *spyi_keep_string(spyi_resolving *r, const char *s) {
+    size_t offset = r->size, size = strlen(s) + 1;
+    spyi_text_add_n(&r->strings, s, size);
+    r->size += size;
+    return (const char *)(uintptr_t)offset;
+}
+
+static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_binding *out) {
+    const spyi_value *v = &r->values->items[leaf->value];
+    spyi_text text = { NULL, 0, 0 };
+    spyi_value_text(v, &text);
+    out->argument = spyi_keep_string(r, spyi_text_str(&text));
+    spyi_text_free(&text);
+    out->kind = (spy_arg_kind)v->kind;
+    out->map.count = leaf->batch_rank;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) out->map.dims[d] = leaf->map[d];
+    out->consumed_rank = leaf->consumed;
+}
+
+// A node, then its fields. `parent`: path with a final '.', or "".
+static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
+    spy_binding *out = &r->bindings[r->count++];
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s%s", parent, node->name);
+    out->path = spyi_keep_string(r, spyi_text_str(&path));
+    out->type = spyi_keep_string(r, node->type->display);
+    out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
+    out->depth = depth;
+    if (node->leaf >= 0) {
+        spyi_resolve_leaf(r, &r->bound->leaves[node->leaf], out);
+    } else {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "struct of %u fields", node->count);
+        out->argument = spyi_keep_string(r, spyi_text_str(&text));
+        spyi_text_free(&text);
+        out->kind = SPY_ARG_STRUCT;
+        spyi_text_add(&path, ".");
+        for (uint32_t f = 0; f < node->count; f++)
+            spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
+    }
+    spyi_text_free(&path);
+}
+
+static void spyi_place_string(const char **offset, const char *strings) {
+    *offset = strings + (uintptr_t)*offset;
+}
+
+// NULL: out of memory.
+static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
+                                            const spy_shape *shape) {
+    spyi_resolving r;
+    spy_resolution made, *out = NULL;
+    memset(&r, 0, sizeof r);
+    memset(&made, 0, sizeof made);
+    r.bound = b;
+    r.values = values;
+    r.bindings = (spy_binding *)calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+    if (!r.bindings) return NULL;
+    made.signature = spyi_keep_string(&r, b->signature.display);
+    made.result_type = spyi_keep_string(&r, b->signature.result->display);
+    made.shape = *shape;
+    for (uint32_t i = 0; i < b->param_count + (b->has_result ? 1u : 0u); i++)
+        spyi_resolve_node(&r, &b->nodes[i], "", 0);
+    made.binding_count = r.count;
+    size_t head = spyi_align(sizeof made, 16), table = r.count * sizeof *r.bindings;
+    char *block = r.strings.size == r.size ? (char *)malloc(head + table + r.size) : NULL;
+    if (block) {
+        spy_binding *bindings = (spy_binding *)(void *)(block + head);
+        char *strings = block + head + table;
+        memcpy(strings, r.strings.data, r.size);
+        for (uint32_t i = 0; i < r.count; i++) {
+            bindings[i] = r.bindings[i];
+            spyi_place_string(&bindings[i].path, strings);
+            spyi_place_string(&bindings[i].type, strings);
+            spyi_place_string(&bindings[i].argument, strings);
+        }
+        spyi_place_string(&made.signature, strings);
+        spyi_place_string(&made.result_type, strings);
+        made.bindings = bindings;
+        out = (spy_resolution *)(void *)block;
+        *out = made;
+    }
+    free(r.bindings);
+    spyi_text_free(&r.strings);
+    return out;
+}
+
+spy_resolution *spy_resolve(spy_function *function, spy_args args) {
+    const char *name = "spy_resolve";
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spy_resolution *made = NULL;
+    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
+    if (status == SPY_OK) {
+        status = spyi_launch_shape(plan, values, &error);
+        if (status != SPY_OK) {
+            spyi_text_add(&error, "\n");
+            spyi_bound_text(&plan->bound, values, &error);
+        }
+    }
+    if (status == SPY_OK) {
+        made = spyi_resolution_make(&plan->bound, values, &plan->launch.shape);
+        if (!made) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return made;
+}
+
+void spy_release_resolution(spy_resolution *resolution) {
+    free(resolution);
 }
 
 // >>base/stbds_end.h ----------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@
 // Further sources: desc.files of the device is a hook that gives files out of an archive; a .slang-module
 // file (spy_save_module, or slangc -o x.slang-module) or its bytes load without the source. desc.link
 // completes `extern` declarations with what other modules `export`; desc.options says how the module and its
-// kernels are compiled; desc.conformances numbers the types behind an interface.
+// kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
 //
 // Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
 // the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
@@ -261,7 +261,9 @@
 // >>guide 14: looking at kernels
 //
 // spy_explain_call prints how a call is understood, without running it: each parameter with its Slang type,
-// argument and kernel dimensions, the call's shape, and the kernel's text. desc.dump_directory (an existing
+// argument and kernel dimensions, the call's shape, and the kernel's text. spy_resolve gives the same as data,
+// for programs: the overload, each parameter's concrete type, mapping and consumed dimensions, and the call's
+// shape; nothing is compiled for it. desc.dump_directory (an existing
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.

@@ -52,14 +52,6 @@ typedef struct spy_compile_options {
     bool experimental_features; // of the language
 } spy_compile_options;
 
-// "Type implements interface", for dynamic dispatch: kernels of the module then know these implementations of the
-// interface and no others. Without any, they know all that the module can see.
-typedef struct spy_conformance {
-    const char *type;
-    const char *interface_name;
-    int64_t id; // that createDynamicObject and interface values call the type by, from 1; 0: Slang numbers it
-} spy_conformance;
-
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
                                        // When it is relative and not there, the include paths are searched for it
@@ -75,7 +67,8 @@ typedef struct spy_module_desc {
     spy_module *const *link;           // further modules whose exports complete this one's externs. Parameters cannot have
                                        // types that only a link completes
     size_t link_count;
-    const spy_conformance *conformances;
+    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id that createDynamicObject takes):
+                                       // kernels know these types behind the interface and no others; default: all
     size_t conformance_count;
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors

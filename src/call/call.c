@@ -10,15 +10,15 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
-                            uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_status status = spyi_describe(function, args, options, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, timed, gpu_time_ns, &error);
@@ -33,20 +33,24 @@ static spy_status spyi_call(spy_function *function, spy_args args, const char *p
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
-    return spyi_call(function, args, "spy_call", false, NULL);
+    return spyi_call(function, args, NULL, "spy_call", false, NULL);
+}
+
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options) {
+    return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
 }
 
 // >>explaining
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch,
-                         spyi_text *out) {
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+    const spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -76,13 +80,12 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
-    spyi_launch *launch = &device->cache->launch;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) status = spyi_launch_shape(plan, values, launch, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, launch, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, &out);
     size_t size = out.size;
     if (text && capacity) {
         size_t n = size < capacity - 1 ? size : capacity - 1;

@@ -39,25 +39,35 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
+        uint32_t k = b->rank - values->thread_count.rank + d;
+        call->dims[k] = values->thread_count.dims[d];
+        owner[k] = UINT32_MAX;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
         for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
+            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
                 return spyi_size_error(leaf, v, d, error);
-        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
+        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
+            leaf->source != SPYI_SOURCE_KIND)
+            continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
             int64_t size = v->dims[d];
-            if (size == 1 || size == call->dims[k]) continue;
+            if (size == 1 || size == -1 || size == call->dims[k]) continue;
             if (call->dims[k] == 1) {
                 call->dims[k] = size;
                 owner[k] = i;
                 continue;
             }
-            const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
-            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            bool counted = owner[k] == UINT32_MAX;
+            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
+            spy_shape mine = spyi_value_shape(v),
+                      theirs =
+                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
             spyi_shape_text(&mine, error);
@@ -239,7 +249,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     return true;
 }
 
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
@@ -273,11 +284,21 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error) {
+// Where a leaf's tensor lies, and all that a repeated launch must find again.
+static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
+    at->storage = tensor->storage;
+    at->begin = tensor->begin_bytes;
+    at->end = at->reach = tensor->end_bytes;
+    at->storage_offset = tensor->storage->offset;
+    memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
+}
+
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
+    spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
+    launch->repeatable = NULL;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -290,17 +311,17 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        if (!spyi_leaf_in_memory(leaf)) continue;
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
+        if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
+        if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
         spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
-            at->begin = v->tensor->begin_bytes;
-            at->end = v->tensor->end_bytes;
+            spyi_launch_tensor(at, v->tensor);
         } else {
             at->begin = 0;
             at->end = leaf->source == SPYI_SOURCE_READBACK
@@ -315,7 +336,14 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         }
     }
     if (launch->count == 0) return SPY_OK;
-    spyi_collapse(b, launch);
+    uint32_t group[SPY_MAX_RANK];
+    launch->key.grouped = spyi_call_group(b, group);
+    if (launch->key.grouped) {
+        launch->rank = launch->shape.rank;
+        memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
+    } else {
+        spyi_collapse(b, launch);
+    }
     launch->key.rank = (uint8_t)launch->rank;
     launch->key.width = 1;
     launch->key.unroll = 1;
@@ -325,8 +353,10 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    spyi_try_wide(b, launch, limits);
-    spyi_try_unroll(b, launch, limits);
+    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
+        spyi_try_wide(b, launch, limits);
+        spyi_try_unroll(b, launch, limits);
+    }
     spyi_choose_access(b, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
@@ -334,7 +364,45 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
     int64_t per_group =
-        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    launch->key.folded = (launch->count + per_group - 1) / per_group > (int64_t)limits->info.max_group_count;
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
+    launch->key.folded = groups > most;
+    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
     return SPY_OK;
+}
+
+// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
+// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
+    spyi_launch *launch = &plan->launch;
+    const spyi_bound *b = &plan->bound;
+    if (!launch->repeatable) return false;
+    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    grid = (grid > 64 ? grid : 64) - 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
+        const spy_tensor *t = values->items[b->leaves[i].value].tensor;
+        spyi_launch_leaf *at = &launch->leaves[i];
+        const spyi_storage *storage = t->storage;
+        if (memcmp(at->geometry, &t->shape, sizeof at->geometry) != 0 || storage->size < at->reach ||
+            ((storage->offset ^ at->storage_offset) & grid) != 0 ||
+            (launch->key.bindings && storage->offset + at->binding_offset < at->storage_offset))
+            return false;
+        at->binding_offset += storage->offset - at->storage_offset;
+        at->storage_offset = storage->offset;
+        at->storage = t->storage;
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        for (uint32_t j = 0; j < b->leaf_count; j++)
+            if (j != i && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+                launch->leaves[j].storage == launch->leaves[i].storage)
+                return false;
+    }
+    return true;
 }

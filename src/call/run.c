@@ -177,13 +177,18 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row,
-                                  uint8_t *block, spyi_text *error) {
+// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                  spyi_text *error) {
     const spyi_launch *launch = s->launch;
+    uint8_t *block = launch->block;
+    uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
-    memset(block, 0, variant->emitted.block_size);
+    spyi_text problem = { NULL, 0, 0 };
+    if (!repeats) memset(block, 0, variant->emitted.block_size);
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
+        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
         const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
         const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
         uint8_t *out = block + pack->offset;
@@ -196,6 +201,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_SHAPE:
+            u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
+            memcpy(out, &u, 4);
+            break;
         case SPYI_PACK_SIZE:
             u = (uint32_t)launch->dims[pack->dim];
             memcpy(out, &u, 4);
@@ -231,6 +240,14 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
                 return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
             break;
+        case SPYI_PACK_KIND:
+            spyi_text_clear(&problem);
+            if (!leaf->kind->pack(leaf, &s->values->items[leaf->value], out, &problem)) {
+                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+                spyi_text_free(&problem);
+                return SPY_ERROR_OUT_OF_RANGE;
+            }
+            break;
         }
     }
     return SPY_OK;
@@ -244,19 +261,32 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     bool barrier = false;
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
+            continue;
+        barrier =
+            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
     }
+    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
+        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
+        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
+        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
+}
+
+// What the kernel may have written where nobody knows must be waited for by all that follows.
+static void spyi_owe_barrier(spyi_run_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
+        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
 }
 
 // While an engine's command buffer is recorded into, no result can come back within the call.
@@ -277,32 +307,26 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
-                                       spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                       bool timed, spyi_text *error) {
     spy_device *device = s->device;
-    spyi_cache *cache = device->cache;
+    spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    if (cache->block_capacity < e->block_size) { // host values may be copied with their padding
-        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size + 64);
+    if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
+        uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
         }
-        cache->block = block;
-        cache->block_capacity = e->block_size;
+        launch->block = block;
+        launch->block_capacity = e->block_size;
     }
-    uint64_t per_group = (uint64_t)e->group_size * variant->key.width * variant->key.unroll;
-    uint64_t groups = ((uint64_t)s->launch->count + per_group - 1) / per_group;
-    uint64_t most = device->base->limits.info.max_group_count;
-    dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
-    dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);
-    dispatch.groups[2] = 1;
-    spy_status status = spyi_pack_block(s, variant, dispatch.groups[0] * e->group_size, cache->block, error);
+    spy_status status = spyi_pack_block(s, variant, repeats, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
@@ -310,7 +334,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
-    dispatch.block = cache->block;
+    dispatch.block = launch->block;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.bindings = bindings;
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
@@ -318,6 +343,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.barrier = spyi_take_hazards(s);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
+    spyi_owe_barrier(s);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -340,6 +366,37 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
+static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
+    spyi_plan *plan = s->plan;
+    const spyi_launch *launch = s->launch;
+    *variant = NULL;
+    spy_status status = spyi_launch_shape(plan, s->values, error);
+    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status != SPY_OK || launch->count == 0) return status;
+    status = spyi_check_overlap(s->bound, s->values, launch, error);
+    if (status != SPY_OK) return status;
+    *variant = spyi_variant_find(plan, &launch->key);
+    if (*variant) return SPY_OK;
+    status = spyi_variant_create(plan, &launch->key, variant, error);
+    if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
+    if (status == SPY_OK) s->device->stats.kernels_built++;
+    return status;
+}
+
+// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
+static bool spyi_is_repeatable(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_source source = b->leaves[i].source;
+        if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
+            continue;
+        if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
+            source != SPYI_SOURCE_NEW)
+            return false;
+    }
+    return true;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -348,29 +405,20 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.plan = plan;
     s.bound = &plan->bound;
     s.values = values;
-    s.launch = &device->cache->launch;
+    s.launch = &plan->launch;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
-    spy_status status = spyi_launch_shape(plan, values, s.launch, error);
-    if (status == SPY_OK && device->base->deferred) status = spyi_check_deferred(&s, error);
+    spy_status status = SPY_OK;
+    spyi_variant *variant = s.launch->repeatable;
+    bool repeats = spyi_launch_repeats(plan, values);
+    s.launch->repeatable = NULL; // until this one has run
+    if (!repeats) status = spyi_choose(&s, &variant, error);
     if (status != SPY_OK) return status;
-    spyi_variant *variant = NULL;
-    if (s.launch->count > 0) {
-        status = spyi_check_overlap(s.bound, values, s.launch, error);
-        if (status != SPY_OK) return status;
-        variant = spyi_variant_find(plan, &s.launch->key);
-        if (!variant) {
-            status = spyi_variant_create(plan, &s.launch->key, &variant, error);
-            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-            if (status != SPY_OK) return status;
-            device->stats.kernels_built++;
-        }
-    }
     status = spyi_make_memory(&s, error);
     if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
-        status = spyi_launch_place(plan, s.launch, error);
+        status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = spyi_dispatch_launch(&s, variant, timed, error);
+        status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
         device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
@@ -381,5 +429,6 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
                 *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
     spyi_free_made(&s, status == SPY_OK);
+    if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
 }

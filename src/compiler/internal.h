@@ -100,7 +100,7 @@ struct spyi_unit {
     char *given_name, *given_path; // as in the desc; NULL: not given
     spyi_text given;               // text or precompiled bytes of the desc
     bool has_given, precompiled;
-    spy_conformance *conformances;
+    char **conformances;
     size_t conformance_count;
     spy_compile_options options;
     spyi_sl_watched *watched;
@@ -144,6 +144,12 @@ SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_
 // Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
+// >>code.c
+
+// "Type : IInterface" or "Type : IInterface = id" as a part of programs; NULL: `messages` says why.
+SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                               spyi_text *messages);
+
 // >>reflect.c
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
@@ -157,13 +163,18 @@ SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, sp
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// The function or set of overloads of that name; NULL: there is none that can be called by name alone.
-SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Whether what stands before the last "::" or "." is a type.
-SPYI_FN bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
+SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                                spyi_sl_type **constructed);
+// The type that stands before the last "::" or "."; NULL: none, or a namespace.
+SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// Whether a function that was found by `name` is a method of an instance.
+SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                                    const char *name);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
-                                  const char *name, bool specialised, spyi_signature *out);
+                                  const char *name, spyi_sl_type *constructed, bool specialised,
+                                  spyi_signature *out);
 
 #endif // SPYI_COMPILER_INTERNAL_H

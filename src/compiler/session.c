@@ -297,29 +297,8 @@ static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *mess
     live->conformances =
         (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
     for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
-        const spy_conformance *c = &unit->conformances[i];
-        spyi_sl_type *type = spyi_sl_type_named(unit, live, c->type),
-                     *interface_type = spyi_sl_type_named(unit, live, c->interface_name);
-        spyi_sl_component *made = NULL;
-        spyi_sl_blob *diagnostics = NULL;
-        if (!type || !interface_type) {
-            spyi_text_add(messages, "conformances[%zu]: there is no type '%s'", i,
-                          type ? c->interface_name : c->type);
-            return false;
-        }
-        bool good =
-            SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(interface_type) == SPYI_SL_KIND_INTERFACE &&
-            SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, type, interface_type) &&
-            live->session->v->createTypeConformanceComponentType(live->session, type, interface_type, &made,
-                                                                 c->id > 0 ? c->id : -1, &diagnostics) >= 0 &&
-            made;
-        if (!good) {
-            spyi_text_add(messages, "conformances[%zu]: type '%s' does not implement interface '%s'\n", i,
-                          c->type, c->interface_name);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
-            return false;
-        }
-        spyi_sl_blob_free(&diagnostics);
+        spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
+        if (!made) return false;
         live->conformances[live->conformance_count++] = made;
     }
     return live->conformances != NULL;
@@ -452,11 +431,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     }
     free(unit->defines);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
-    for (size_t i = 0; i < unit->conformance_count; ++i) {
-        free((void *)(uintptr_t)unit->conformances[i].type);
-        free((void *)(uintptr_t)unit->conformances[i].interface_name);
-    }
-    free(unit->conformances);
+    spyi_sl_free_strings(unit->conformances, unit->conformance_count);
     spyi_sl_stored_free(unit->stored, unit->stored_count);
     spyi_unit_unwatch(unit);
     spyi_text_free(&unit->given);
@@ -496,14 +471,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
         unit->define_count = i + 1;
     }
-    unit->conformances = (spy_conformance *)calloc(desc->conformance_count + 1, sizeof *unit->conformances);
-    for (size_t i = 0; unit->conformances && i < desc->conformance_count; ++i) {
-        const spy_conformance *c = &desc->conformances[i];
-        unit->conformances[i].type = spyi_strdup(c->type ? c->type : "");
-        unit->conformances[i].interface_name = spyi_strdup(c->interface_name ? c->interface_name : "");
-        unit->conformances[i].id = c->id;
-        unit->conformance_count = i + 1;
-    }
+    unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
+    unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
     unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
@@ -620,7 +589,7 @@ spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const
     desc.define_count = old->define_count;
     desc.link = link;
     desc.link_count = old->link_count;
-    desc.conformances = old->conformances;
+    desc.conformances = (const char *const *)old->conformances;
     desc.conformance_count = old->conformance_count;
     desc.options = old->options;
     spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
@@ -646,4 +615,12 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
 }

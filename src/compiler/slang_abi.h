@@ -94,6 +94,7 @@ enum {
     SPYI_SL_MODIFIER_STATIC = 2,
     SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
+    SPYI_SL_MODIFIER_MUTATING = 7,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -219,7 +220,8 @@ struct spyi_sl_session_table {
     // The conformance is a component too.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
                                                          spyi_sl_type *interface_type, spyi_sl_component **,
-                                                         spyi_sl_int id, spyi_sl_blob **diagnostics);
+                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);
@@ -283,6 +285,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                              \
     X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                         \
     X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                 \
+    X(spyi_sl_function *, spReflection_FindFunctionByNameInType,                                             \
+      (spyi_sl_layout *, spyi_sl_type *, const char *))                                                      \
     X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                      \
     X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                         \
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \

@@ -44,10 +44,10 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements
+    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
-    int64_t element_count;
+    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
@@ -179,6 +179,9 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 // A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
+
+// >>args.c
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);

@@ -40,6 +40,11 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc.conformance_count is %zu, conformances is NULL", function,
                          desc->conformance_count);
+    for (size_t i = 0; i < desc->conformance_count; i++)
+        if (!desc->conformances[i] || !strchr(desc->conformances[i], ':'))
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.conformances[%zu] must be written as \"Type : IInterface\"", function,
+                             i);
     if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,

@@ -28,7 +28,7 @@ typedef struct spyi_variant_key {
     uint8_t index64;  // offsets beyond 32 bits
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
-    uint8_t reserved;
+    uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -36,16 +36,18 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
     SPYI_PACK_SHIFT,   // and its shift, uint32
-    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
-    SPYI_PACK_INLINE   // host array in the device's layout
+    SPYI_PACK_INLINE,  // host array in the device's layout
+    SPYI_PACK_KIND     // what the leaf's kind packs
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -72,13 +74,19 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+// Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
+// A type as Slang code spells it.
+SPYI_FN const char *spyi_spell(const spyi_type *type);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
+// Whether it is a tensor that a kind passes whole.
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 

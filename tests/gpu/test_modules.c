@@ -461,7 +461,7 @@ static void test_conformances(void **state) {
         "interface IOp { float run(float x); }\nstruct Twice : IOp { float run(float x) { return x * 2; } }\n"
         "struct Square : IOp { float run(float x) { return x * x; } }\nstruct No { float y; }\n"
         "float f(int which, float x) { IOp op = createDynamicObject<IOp>(which, 0); return op.run(x); }\n";
-    spy_conformance list[2] = { { "Twice", "IOp", 7 }, { "Square", "IOp", 3 } };
+    const char *list[2] = { "Twice : IOp = 7", "Square:IOp=3" };
     spy_module_desc d;
     memset(&d, 0, sizeof d);
     d.source = source;
@@ -477,12 +477,15 @@ static void test_conformances(void **state) {
     OK(spy_reload_module(m, NULL)); // they come back with it
     OK(spy_call(f, SPY_ARGS(spy_arg_i32(NULL, 3), spy_arg_f32(NULL, 6), spy_out_f32("_result", y))));
     assert_true(y[0] == 36);
-    list[1].type = "No";
+    list[1] = "No : IOp";
     assert_null(spy_load_module(gpu_device, &d));
-    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "conformances[1]", "'No'", "'IOp'");
-    list[1].type = "Nothing";
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "conformance 'No : IOp'", "'No'", "'IOp'");
+    list[1] = "Nothing : IOp";
     assert_null(spy_load_module(gpu_device, &d));
-    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "conformances[1]", "'Nothing'");
+    ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "conformance 'Nothing", "'Nothing'");
+    list[1] = "Square";
+    assert_null(spy_load_module(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "conformances[1]", "Type : IInterface");
     d.conformances = NULL;
     assert_null(spy_load_module(gpu_device, &d));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "conformance_count");
