@@ -81,7 +81,9 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
-    const spyi_sl_library *library; // NULL until the first unit
+    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library;  // NULL until the first unit
+    uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
     spy_file_hook hook;
     spyi_sl_loading *loading; // NULL: no unit is
@@ -95,6 +97,7 @@ typedef struct spyi_sl_watched { // a file that a unit was made of, or would hav
 
 struct spyi_unit {
     spyi_compiler *compiler;
+    uint32_t serial;        // unique in the compiler
     spyi_atomic references; // its owner and the units that link it
     char *name, *path;
     char *given_name, *given_path; // as in the desc; NULL: not given
@@ -176,5 +179,10 @@ SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *fu
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
+
+// >>names.c
+
+// Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
+SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 #endif // SPYI_COMPILER_INTERNAL_H

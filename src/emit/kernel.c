@@ -21,8 +21,8 @@
 // The number of the current element in the call, as an expression.
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->rank == 0) spyi_text_add(out, "0");
-    else if (s->key->unroll > 1) spyi_text_add(out, "spy_i%s", s->suffix);
-    else spyi_text_add(out, s->element ? "spy_i + %u" : "spy_i", s->element);
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
 }
 
 // Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
