@@ -686,6 +686,14 @@ static void test_reload(void **state) {
     write_text("m.slang", "float f(float x) { return x; }\nfloat g(float x) { return 4; }\n");
     poll(1);
     assert_true(call1(g, 1) == 4);
+    // With the library's own Slang module, which comes from no file.
+    write_text("m.slang",
+               "import slangpy;\nfloat f(float x) { return x + 6; }\nfloat g(float x) { return 4; }\n");
+    poll(1);
+    assert_true(call1(f, 1) == 7);
+    write_text("m.slang",
+               "import slangpy;\nfloat f(float x) { return x; }\nfloat g(float x) { return 4; }\n");
+    poll(1);
     // The rate limit: nothing is looked at before its time.
     write_text("m.slang", "float f(float x) { return -x; }\n");
     OK(spy_poll_reload(gpu_device, 3600ull * 1000000000ull, NULL));
