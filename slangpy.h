@@ -95,6 +95,16 @@
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
 //
+// Further sources: desc.files of the device is a hook that gives files out of an archive; a .slang-module
+// file (spy_save_module, or slangc -o x.slang-module) or its bytes load without the source. desc.link
+// completes `extern` declarations with what other modules `export`; desc.options says how the module and its
+// kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
+//
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
+// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
+// changed its fields is refused by the new code, with an error that says so: make it again.
+//
 // The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
 //     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
 //     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
@@ -453,6 +463,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
+struct spy_module; // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
@@ -461,6 +472,34 @@ typedef enum spy_adapter_type {
     SPY_ADAPTER_INTEGRATED,
     SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
+
+// A file's contents, as spy_file_hook.open gives them.
+typedef struct spy_file {
+    const void *data; // not necessarily ended by a NUL
+    size_t size_bytes;
+    void *handle;     // the hook's own
+} spy_file;
+
+// Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
+// NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
+// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+typedef struct spy_file_hook {
+    // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
+    // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
+    bool (*open)(const char *path, spy_file *file, void *user_data);
+    void (*close)(spy_file *file, void *user_data); // NULL: there is nothing to free
+    // A number that is another one when the file has changed; 0: the hook has no such file. For spy_poll_reload();
+    // NULL: changes of the hook's files are not noticed.
+    uint64_t (*stamp)(const char *path, void *user_data);
+    void *user_data;
+} spy_file_hook;
+
+// Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
+// reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
+typedef struct spy_reload_hook {
+    void (*func)(struct spy_module *module, spy_status status, const char *message, void *user_data); // NULL: none
+    void *user_data;
+} spy_reload_hook;
 
 typedef struct spy_device_desc {
     const spy_backend *backend;         // required: which API drives the GPU
@@ -474,6 +513,8 @@ typedef struct spy_device_desc {
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
     size_t include_path_count;
+    spy_file_hook files;                // asked for Slang files before the disk
+    spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
     const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
@@ -581,26 +622,105 @@ typedef struct spy_define {
     const char *value; // NULL: "1"
 } spy_define;
 
+// How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it.
+typedef enum spy_optimization {
+    SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
+    SPY_OPTIMIZATION_NONE,
+    SPY_OPTIMIZATION_LOW,
+    SPY_OPTIMIZATION_HIGH,
+    SPY_OPTIMIZATION_HIGHEST
+} spy_optimization;
+
+// What kernels carry for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic debug information: Vulkan
+// 1.3, or the extension VK_KHR_shader_non_semantic_info.
+typedef enum spy_debug_info {
+    SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
+    SPY_DEBUG_INFO_NONE,
+    SPY_DEBUG_INFO_LINES, // lines of functions
+    SPY_DEBUG_INFO_FULL   // variables and the sources too
+} spy_debug_info;
+
+typedef enum spy_float_mode {
+    SPY_FLOAT_MODE_DEFAULT = 0, // the driver may fuse a * b + c
+    SPY_FLOAT_MODE_PRECISE,     // it may not. Slang before 2026.14 cannot say so to it: SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur. No effect on SPIR-V: a warning says so
+} spy_float_mode;
+
+// How a module and the kernels made for it are compiled. Zero is the default of each. Matrices are always row-major,
+// memory is always laid out by the scalar rules. An option that the target or the Slang library at hand cannot honour
+// is an error or a logged warning.
+typedef struct spy_compile_options {
+    spy_optimization optimization;
+    spy_debug_info debug_info;
+    spy_float_mode float_mode;
+    bool warnings_as_errors;    // of the module's code, and of what it imports
+    bool experimental_features; // of the language
+} spy_compile_options;
+
 typedef struct spy_module_desc {
-    const char *path;                  // a .slang file; may be NULL when source is given
+    const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
+                                       // When it is relative and not there, the include paths are searched for it
     const char *source;                // Slang text; NULL: read from path
     size_t source_size_bytes;          // 0: source ends at its NUL
+    const void *precompiled;           // contents of a .slang-module file instead of source
+    size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or "module"
     const char *const *include_paths;  // searched before the device's
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;
-    spy_module *const *link;           // further modules whose exports complete this one's externs
+    spy_module *const *link;           // further modules whose exports complete this one's externs. Parameters cannot have
+                                       // types that only a link completes
     size_t link_count;
+    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id that createDynamicObject takes):
+                                       // kernels know these types behind the interface and no others; default: all
+    size_t conformance_count;
+    spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
+// A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
 // Released by the caller, or with the device. Threads: one at a time a device.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
 void spy_retain_module(spy_module *module);
 void spy_release_module(spy_module *module);
+
+// Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
+// version take in place of its source. It holds this module alone: what it imports stays needed.
+// SPY_ERROR_IO: `path` cannot be written. Threads: one at a time a device.
+spy_status spy_save_module(spy_module *module, const char *path);
+// The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
+// many there are; 0 and an error when that fails.
+size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
+
+// >>reload
+
+// Load a module's code again: its file, or the text or bytes that it was loaded from, and what it imports, includes and
+// links as far as that has changed. Modules that link or import it follow. `source`: new text (NUL-terminated), or NULL;
+// a module that was loaded from memory keeps it for later reloads, one from a file goes back to the file when that
+// changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
+// everything stays as it was, and the error carries the compiler's text.
+// Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
+// a later reload brings it back. Work in flight keeps the old code. A prepared call is prepared anew, for the arguments
+// it then gets, when it is next called. Tensors stay; one of a struct whose layout has changed fits only functions that
+// still know the old layout: a call says so.
+// Waits for compile threads of the modules, not for the GPU. Threads: one at a time a device. Cost: as loading.
+spy_status spy_reload_module(spy_module *module, const char *source);
+
+typedef struct spy_reload_info {
+    uint32_t reloaded; // modules that have new code
+    uint32_t failed;   // reloads that failed; those modules keep their code, and are tried again after the next change
+} spy_reload_info;
+
+// Reload all modules whose files have changed on disk, or in the file hook: those that a module was made of, and those
+// that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time) and does nothing in
+// between, so that it may be called each frame. `info` may be NULL.
+// SPY_OK: nothing has changed, or all of it was reloaded. Else as spy_reload_module(), for the first that failed.
+// Threads: one at a time a device. Cost: without a look 0.1 us, a look about 2 us a file.
+spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
 // the error lists the nearest names. Borrowed: lives as long as its module. Threads: one at a time a device.
@@ -1248,7 +1368,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
-// Waits for an unfinished compilation.
+// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
+// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 void spy_release_prepared(spy_prepared *prepared);
 
@@ -2391,6 +2512,8 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_exists(const char *path);
+// A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
+SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
@@ -2933,6 +3056,17 @@ bool spyi_file_exists(const char *path) {
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
+uint64_t spyi_file_stamp(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    WIN32_FILE_ATTRIBUTE_DATA data;
+    if (!spyi_wide_path(path, wide) || !GetFileAttributesExW(wide, GetFileExInfoStandard, &data) ||
+        (data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
+        return 0;
+    uint64_t parts[4] = { data.ftLastWriteTime.dwHighDateTime, data.ftLastWriteTime.dwLowDateTime,
+                          data.nFileSizeHigh, data.nFileSizeLow };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -2992,6 +3126,23 @@ static FILE *spyi_file_open(const char *path, bool write) {
 bool spyi_file_exists(const char *path) {
     struct stat info;
     return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+// Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
+#if defined(__APPLE__)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
+#elif defined(st_mtime)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtim.tv_nsec)
+#else
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimensec)
+#endif
+
+uint64_t spyi_file_stamp(const char *path) {
+    struct stat info;
+    if (!path || stat(path, &info) != 0 || S_ISDIR(info.st_mode)) return 0;
+    uint64_t parts[4] = { (uint64_t)info.st_mtime, SPYI_STAT_NS(info), (uint64_t)info.st_size,
+                          (uint64_t)info.st_ino };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
 void *spyi_library_open(const char *path) {
@@ -4636,6 +4787,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    spy_file_hook files;
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
@@ -4647,16 +4799,21 @@ spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opene
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;   // file, or NULL
-    const char *source; // text, or NULL: read from path
-    size_t source_size; // 0: to the NUL
-    const char *name;   // module name to import; NULL: from path, else "module"
+    const char *path;        // file, or NULL
+    const char *source;      // text, or NULL: read from path
+    size_t source_size;      // 0: to the NUL
+    const void *precompiled; // a .slang-module file's contents, or NULL
+    size_t precompiled_size;
+    const char *name; // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
     size_t define_count;
     spyi_unit *const *link;
     size_t link_count;
+    const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
+    size_t conformance_count;
+    spy_compile_options options;
 } spyi_unit_desc;
 
 // Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
@@ -4665,8 +4822,19 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
-SPYI_FN uint32_t
-spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
+// The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
+// text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
+SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
+                                    spyi_unit **fresh, spyi_text *error);
+// Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.
+SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
+// Whether a file that the unit was made of, or one that was looked for in vain, is another one now.
+SPYI_FN bool spyi_unit_changed(const spyi_unit *unit);
+// Whether the unit was made of `other`'s own file.
+SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
+// The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
+SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
 SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
@@ -4825,13 +4993,25 @@ enum {
 };
 enum {
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
+    SPYI_SL_OPTION_FLOAT_MODE = 43,
+    SPYI_SL_OPTION_DEBUG_INFO = 44,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
     SPYI_SL_OPTION_USE_ENTRY_POINT_NAME = 52,
     SPYI_SL_OPTION_SCALAR_LAYOUT = 55,
+    SPYI_SL_OPTION_EXPERIMENTAL = 130,
     SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS = 143,
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
+enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum {
+    SPYI_SL_OPTIMIZATION_NONE = 0,
+    SPYI_SL_OPTIMIZATION_DEFAULT = 1,
+    SPYI_SL_OPTIMIZATION_HIGH = 2,
+    SPYI_SL_OPTIMIZATION_MAXIMAL = 3,
+    SPYI_SL_DEBUG_MINIMAL = 1,
+    SPYI_SL_DEBUG_STANDARD = 2
+};
 enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
     SPYI_SL_CATEGORY_UNIFORM = 8,
@@ -5000,10 +5180,12 @@ struct spyi_sl_global_table {
     const char *(*getBuildTagString)(spyi_sl_global *);
     spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
         getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
-        checkCompileTargetSupport, checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule,
-        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
-        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
-        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
+        checkCompileTargetSupport;
+    spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
+    spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
+        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
+        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule,
+        loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {
@@ -5016,8 +5198,9 @@ struct spyi_sl_session_table {
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
         getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    // The conformance is a component too.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
-                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_type *interface_type, spyi_sl_component **,
                                                          spyi_sl_int id, // -1: chosen
                                                          spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
@@ -5028,7 +5211,9 @@ struct spyi_sl_session_table {
     spyi_sl_slot isBinaryModuleUpToDate;
     spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
                                                   const char *text, spyi_sl_blob **diagnostics);
-    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob;
+    spyi_sl_slot getDynamicObjectRTTIBytes;
+    spyi_sl_result (*loadModuleInfoFromIRBlob)(spyi_sl_session *, spyi_sl_blob *, spyi_sl_int *version,
+                                               const char **compiler_version, const char **name);
     spyi_sl_result (*getDeclSourceLocation)(spyi_sl_session *, spyi_sl_decl *, spyi_sl_source_location *);
 };
 
@@ -5090,6 +5275,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
     X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
     X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
+    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
     X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
     X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \
@@ -5127,8 +5314,6 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
     X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
     X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
-    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
-    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \
     X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                              \
     X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))               \
@@ -5209,6 +5394,8 @@ typedef struct spyi_sl_live {
     spyi_sl_layout *layout;    // of the module: where names are looked up
     spyi_sl_component **links; // modules of the linked units, borrowed
     uint32_t link_count;
+    spyi_sl_component **conformances; // ours
+    uint32_t conformance_count;
     size_t kept_kib;      // estimate of what queries and kernels have left in it
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
     uint32_t by_id_count;
@@ -5225,8 +5412,15 @@ typedef struct spyi_sl_stored {
 
 typedef struct spyi_sl_source_files { // the file system that Slang sees; `object` is first
     spyi_sl_files object;
-    const spyi_compiler *compiler;
+    spyi_compiler *compiler;
 } spyi_sl_source_files;
+
+// A unit that is being loaded. Files are read only then: what kernels and fresh sessions need is in memory.
+typedef struct spyi_sl_loading {
+    spyi_unit *unit;
+    spyi_sl_session *session;
+    spyi_text notes; // about files that were there and could not be used
+} spyi_sl_loading;
 
 struct spyi_compiler {
     spyi_context *ctx;
@@ -5241,14 +5435,29 @@ struct spyi_compiler {
     const spyi_sl_library *library;  // NULL until the first unit
     uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
+    spy_file_hook hook;
+    spyi_sl_loading *loading; // NULL: no unit is
     spyi_atomic loads;
 };
+
+typedef struct spyi_sl_watched { // a file that a unit was made of, or would have been
+    char *path;
+    uint64_t stamp; // before it was read; 0: it was not there
+} spyi_sl_watched;
 
 struct spyi_unit {
     spyi_compiler *compiler;
     uint32_t serial;        // unique in the compiler
     spyi_atomic references; // its owner and the units that link it
     char *name, *path;
+    char *given_name, *given_path; // as in the desc; NULL: not given
+    spyi_text given;               // text or precompiled bytes of the desc
+    bool has_given, precompiled;
+    char **conformances;
+    size_t conformance_count;
+    spy_compile_options options;
+    spyi_sl_watched *watched;
+    size_t watched_count;
     char **include_paths;
     size_t include_path_count;
     spy_define *defines;
@@ -5264,6 +5473,35 @@ struct spyi_unit {
 // The unit's session, replaced by a fresh one when it has grown. `kib`: what the coming query will leave in it.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
+
+// >>source.c: where text comes from
+
+// The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
+SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
+// The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
+SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
+SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
+// Takes our seal off a precompiled module and checks it. false: damaged, or of another Slang; `error` says which.
+SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, spyi_text *bytes,
+                                spyi_text *error);
+SPYI_FN void spyi_source_seal(spyi_text *bytes);
+SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
+// Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.
+SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
+
+// >>options.c
+
+enum { SPYI_SL_MOST_OPTIONS = 10 };
+// Fills `out` with what every session has and what the unit asks for; gives their number.
+SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
+// Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
+SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
+
+// >>code.c
+
+// "Type : IInterface" or "Type : IInterface = id" as a part of programs; NULL: `messages` says why.
+SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                               spyi_text *messages);
 
 // >>reflect.c
 
@@ -6250,6 +6488,308 @@ void spyi_sl_release(void) {
     spyi_global_unlock();
 }
 
+// >>compiler/source.c ---------------------------------------------------------------------------------------
+
+// Where a unit's text comes from: the file hook, the disk, the search paths. What was asked for is remembered with a
+// stamp of each file, so that a change is noticed; what precompiled modules hold is checked before Slang sees it.
+
+// >>files that a unit depends on
+
+static uint64_t spyi_source_stamp(const spyi_compiler *c, const char *path) {
+    uint64_t stamp = c->hook.stamp ? c->hook.stamp(path, c->hook.user_data) : 0;
+    return stamp ? stamp : spyi_file_stamp(path);
+}
+
+static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
+    for (size_t i = 0; i < unit->watched_count; ++i)
+        if (strcmp(unit->watched[i].path, path) == 0) return;
+    if (unit->watched_count % 16 == 0) {
+        spyi_sl_watched *grown =
+            (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
+        if (!grown) return; // one file less to notice
+        unit->watched = grown;
+    }
+    unit->watched[unit->watched_count].path = spyi_strdup(path);
+    unit->watched[unit->watched_count].stamp = stamp;
+    if (unit->watched[unit->watched_count].path) unit->watched_count++;
+}
+
+void spyi_unit_unwatch(spyi_unit *unit) {
+    for (size_t i = 0; i < unit->watched_count; ++i) free(unit->watched[i].path);
+    free(unit->watched);
+    unit->watched = NULL;
+    unit->watched_count = 0;
+}
+
+void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed) {
+    spyi_sl_watched *old = unit->watched;
+    size_t count = unit->watched_count;
+    unit->watched = failed ? failed->watched : NULL;
+    unit->watched_count = failed ? failed->watched_count : 0;
+    if (failed) {
+        failed->watched = NULL;
+        failed->watched_count = 0;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        spyi_unit_watch(unit, old[i].path, spyi_source_stamp(unit->compiler, old[i].path));
+        free(old[i].path);
+    }
+    free(old);
+}
+
+bool spyi_unit_changed(const spyi_unit *unit) {
+    for (size_t i = 0; i < unit->watched_count; ++i)
+        if (spyi_source_stamp(unit->compiler, unit->watched[i].path) != unit->watched[i].stamp) return true;
+    return false;
+}
+
+// "a/./b/../c.slang" and "a\c.slang" become "a/c.slang": a path is compared as it is meant.
+static void spyi_source_plain_path(const char *path, spyi_text *out) {
+    if (*path == '/' || *path == '\\') spyi_text_add(out, "/");
+    size_t root = out->size, climbs = root; // up to `climbs` there are only ".."
+    while (*path) {
+        size_t n = strcspn(path, "/\\");
+        bool up = n == 2 && path[0] == '.' && path[1] == '.';
+        if (up && out->size > climbs) { // takes the last part off
+            while (out->size > root && out->data[out->size - 1] != '/') --out->size;
+            if (out->size > root) --out->size;
+            out->data[out->size] = '\0';
+        } else if (n && !(n == 1 && path[0] == '.')) {
+            if (out->size > root) spyi_text_add(out, "/");
+            spyi_text_add_n(out, path, n);
+            if (up) climbs = out->size;
+        }
+        path += n + (path[n] != '\0');
+    }
+}
+
+bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
+    if (other->has_given && !other->given_path) return false; // its path is made up
+    spyi_text wanted = { NULL, 0, 0 }, path = { NULL, 0, 0 };
+    bool found = false;
+    spyi_source_plain_path(other->path, &wanted);
+    for (size_t i = 0; i < unit->watched_count && !found; ++i) {
+        spyi_text_clear(&path);
+        spyi_source_plain_path(unit->watched[i].path, &path);
+        found = unit->watched[i].stamp && strcmp(spyi_text_str(&path), spyi_text_str(&wanted)) == 0;
+    }
+    spyi_text_free(&path);
+    spyi_text_free(&wanted);
+    return found;
+}
+
+// >>reading
+
+bool spyi_source_read(spyi_compiler *c, const char *path, spyi_text *out) {
+    spyi_sl_loading *loading = c->loading;
+    // Stamped before it is read: what is written meanwhile counts as a change.
+    if (loading) spyi_unit_watch(loading->unit, path, spyi_source_stamp(c, path));
+    spy_file file;
+    memset(&file, 0, sizeof file);
+    if (!c->hook.open || !c->hook.open(path, &file, c->hook.user_data)) return spyi_file_read(path, out);
+    bool good = file.data || file.size_bytes == 0;
+    spyi_text_clear(out);
+    if (good && file.size_bytes) spyi_text_add_n(out, (const char *)file.data, file.size_bytes);
+    if (!good && loading)
+        spyi_text_add(&loading->notes, "%s: the file hook gave %zu bytes at NULL\n", path, file.size_bytes);
+    if (c->hook.close) c->hook.close(&file, c->hook.user_data);
+    return good;
+}
+
+static bool spyi_source_is_absolute(const char *path) {
+    return path[0] == '/' || path[0] == '\\' || (path[0] && path[1] == ':');
+}
+
+spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error) {
+    spyi_compiler *c = unit->compiler;
+    if (spyi_source_read(c, path, out)) return SPY_OK;
+    size_t count = spyi_source_is_absolute(path) ? 0 : unit->include_path_count + c->include_path_count;
+    spyi_text at = { NULL, 0, 0 };
+    spyi_text_add(error, "%s: the file cannot be read", path);
+    for (size_t i = 0; i < count; ++i) {
+        const char *folder = i < unit->include_path_count ? unit->include_paths[i]
+                                                          : c->include_paths[i - unit->include_path_count];
+        spyi_text_clear(&at);
+        spyi_text_add(&at, "%s/%s", folder, path);
+        if (spyi_source_read(c, at.data, out)) {
+            free(unit->path);
+            unit->path = at.data;
+            spyi_text_free(error);
+            return SPY_OK;
+        }
+        spyi_text_add(error, "%s%s", i ? ", " : "; nor is it in the include paths ", folder);
+    }
+    spyi_text_free(&at);
+    return SPY_ERROR_IO;
+}
+
+// >>precompiled modules
+
+// libslang crashes on a damaged module (in 15 of 40 tries with one byte to twenty changed) and on one that another
+// version wrote. So a file that we write ends with a seal, which Slang's own readers skip: a word and a hash of what
+// stands before it. Of a file without one (slangc's) only the frame and the version can be checked.
+static const char spyi_source_seal_word[8] = { 'S', 'P', 'Y', 'S', 'E', 'A', 'L', '1' };
+enum { SPYI_SOURCE_SEAL_SIZE = 16, SPYI_SOURCE_FRAME_SIZE = 12 };
+
+bool spyi_source_is_precompiled(const char *path) {
+    static const char ending[] = ".slang-module";
+    size_t n = path ? strlen(path) : 0;
+    return n >= sizeof ending - 1 && strcmp(path + n - (sizeof ending - 1), ending) == 0;
+}
+
+void spyi_source_seal(spyi_text *bytes) {
+    uint64_t hash = spyi_hash(bytes->data, bytes->size, 0);
+    spyi_text_add_n(bytes, spyi_source_seal_word, sizeof spyi_source_seal_word);
+    spyi_text_add_n(bytes, (const char *)&hash, sizeof hash);
+}
+
+bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, spyi_text *bytes,
+                        spyi_text *error) {
+    size_t size = bytes->size, framed = 0;
+    if (size < SPYI_SOURCE_FRAME_SIZE || memcmp(bytes->data, "RIFF", 4) != 0) {
+        spyi_text_add(error, "is not a precompiled Slang module, or damaged at its beginning");
+        return false;
+    }
+    for (int i = 3; i >= 0; --i) framed = framed << 8 | (uint8_t)bytes->data[4 + i];
+    framed += 8;
+    bool room = size >= SPYI_SOURCE_FRAME_SIZE + SPYI_SOURCE_SEAL_SIZE;
+    const char *seal = bytes->data + (room ? size - SPYI_SOURCE_SEAL_SIZE : 0);
+    bool sealed = room && memcmp(seal, spyi_source_seal_word, sizeof spyi_source_seal_word) == 0;
+    if (sealed) bytes->size = size - SPYI_SOURCE_SEAL_SIZE;
+    bool good = bytes->size == framed;
+    if (sealed && good) {
+        uint64_t hash = spyi_hash(bytes->data, framed, 0);
+        good = memcmp(seal + sizeof spyi_source_seal_word, &hash, sizeof hash) == 0;
+    }
+    if (!good) {
+        spyi_text_add(error, "is damaged or cut off (%zu bytes)", size);
+        return false;
+    }
+    spyi_sl_int version = 0;
+    const char *writer = NULL, *name = NULL;
+    spyi_sl_blob *blob = library->slang_createBlob(bytes->data, bytes->size);
+    spyi_sl_result result =
+        blob ? session->v->loadModuleInfoFromIRBlob(session, blob, &version, &writer, &name) : -1;
+    if (result < 0 || !writer) {
+        spyi_text_add(error, "is not a precompiled Slang module, or damaged");
+        good = false;
+    } else if (strcmp(writer, library->version) != 0) {
+        spyi_text_add(error, "was written by Slang %s, and only that version can read it; this is Slang %s",
+                      writer, library->version);
+        good = false;
+    }
+    spyi_sl_blob_free(&blob);
+    return good;
+}
+
+bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
+    spyi_sl_blob *blob = NULL;
+    spyi_global_lock();
+    spyi_sl_module *module = unit->live->module;
+    bool good = module->v->serialize(module, &blob) >= 0 && blob && blob->v->getBufferSize(blob) > 0;
+    spyi_text_clear(out);
+    if (good)
+        spyi_text_add_n(out, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
+    spyi_sl_blob_free(&blob);
+    spyi_global_unlock();
+    if (good) spyi_source_seal(out);
+    return good;
+}
+
+// >>compiler/options.c --------------------------------------------------------------------------------------
+
+// Compile options of a unit: what is asked of every session that has it, and what cannot be had.
+
+static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
+    spyi_sl_option o;
+    memset(&o, 0, sizeof o);
+    o.name = name;
+    o.value.kind = SPYI_SL_OPTION_KIND_INT;
+    o.value.int0 = value;
+    return o;
+}
+
+// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+static int32_t spyi_sl_optimization(spy_optimization o) {
+    switch (o) {
+    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
+    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
+    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
+    default: return SPYI_SL_OPTIMIZATION_NONE;
+    }
+}
+
+uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]) {
+    const spy_compile_options *o = &unit->options;
+    uint32_t n = 0;
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
+    if (unit->compiler->target == SPYI_TARGET_SPIRV)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
+    if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
+                                                                     ? SPYI_SL_DEBUG_STANDARD
+                                                                     : SPYI_SL_DEBUG_MINIMAL);
+    if (o->float_mode != SPY_FLOAT_MODE_DEFAULT)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_FLOAT_MODE, o->float_mode == SPY_FLOAT_MODE_FAST
+                                                                     ? SPYI_SL_FLOAT_FAST
+                                                                     : SPYI_SL_FLOAT_PRECISE);
+    if (o->experimental_features) out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_EXPERIMENTAL, 1);
+    SPYI_ASSERT(n <= SPYI_SL_MOST_OPTIONS);
+    return n;
+}
+
+// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+static bool spyi_sl_knows_precise(const char *version) {
+    char *end = NULL;
+    unsigned long year = strtoul(version, &end, 10);
+    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return year > 2026 || (year == 2026 && release >= 14);
+}
+
+spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    const spy_compile_options *o = &unit->options;
+    const spyi_sl_library *lib = unit->compiler->library;
+    if ((unsigned)o->optimization > SPY_OPTIMIZATION_HIGHEST ||
+        (unsigned)o->debug_info > SPY_DEBUG_INFO_FULL || (unsigned)o->float_mode > SPY_FLOAT_MODE_FAST) {
+        spyi_text_add(error,
+                      "options have optimization %d, debug_info %d, float_mode %d; one is not of its enum",
+                      (int)o->optimization, (int)o->debug_info, (int)o->float_mode);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    bool optimize = o->optimization > SPY_OPTIMIZATION_NONE;
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) {
+        if (!optimize && o->debug_info <= SPY_DEBUG_INFO_NONE && o->float_mode == SPY_FLOAT_MODE_DEFAULT)
+            return SPY_OK;
+        spyi_text_add(error,
+                      "options.optimization, debug_info and float_mode reach SPIR-V only, not this backend");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (optimize &&
+        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
+        spyi_text_add(
+            error,
+            "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
+            "SPY_OPTIMIZATION_NONE is possible",
+            lib->version, lib->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
+        spyi_text_add(error,
+                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
+                      "and later honour it",
+                      lib->version);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_FAST)
+        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
+    return SPY_OK;
+}
+
 // >>compiler/session.c --------------------------------------------------------------------------------------
 
 // Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all
@@ -6330,7 +6870,8 @@ static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
 }
 
 static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
-    const spyi_compiler *compiler = ((const spyi_sl_source_files *)self)->compiler;
+    spyi_compiler *compiler = ((spyi_sl_source_files *)self)->compiler;
+    spyi_sl_loading *loading = compiler->loading;
     spyi_text text = { NULL, 0, 0 };
     const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
     bool found = false;
@@ -6349,8 +6890,14 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
-    } else {
-        found = spyi_file_read(path, &text);
+    } else if (loading) {
+        found = spyi_source_read(compiler, path, &text);
+        if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
+            spyi_text why = { NULL, 0, 0 };
+            found = spyi_source_unseal(compiler->library, loading->session, &text, &why);
+            if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
+            spyi_text_free(&why);
+        }
     }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
@@ -6366,31 +6913,12 @@ static const spyi_sl_files_table spyi_sl_files_functions = {
 
 // >>sessions
 
-static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
-    spyi_sl_option o;
-    memset(&o, 0, sizeof o);
-    o.name = name;
-    o.value.kind = SPYI_SL_OPTION_KIND_INT;
-    o.value.int0 = value;
-    return o;
-}
-
 static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_global *global = c->library->global;
     spyi_sl_session *session = NULL;
-    spyi_sl_option options[8];
-    uint32_t option_count = 0;
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks
-    // its library (slang-glslang), and both wheels then give the same code. Slang's own passes run all the
-    // same.
-    if (c->target == SPYI_TARGET_SPIRV)
-        options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+    spyi_sl_option options[SPYI_SL_MOST_OPTIONS];
+    uint32_t option_count = spyi_sl_options(unit, options);
 
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
@@ -6441,6 +6969,9 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
 static void spyi_sl_live_close(spyi_sl_live *live) {
     if (!live) return;
+    for (uint32_t i = 0; i < live->conformance_count; ++i)
+        live->conformances[i]->v->release(live->conformances[i]);
+    free((void *)live->conformances);
     if (live->session) live->session->v->release(live->session); // its modules go with it
     free(live->links);
     free(live->by_id);
@@ -6463,9 +6994,11 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
 
 // Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
 // loaded before their importers, so what fails is tried again after the others.
-static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session,
+static spyi_sl_module *spyi_sl_load_stored(spyi_compiler *c, spyi_sl_session *session,
                                            const spyi_sl_stored *stored, size_t count, const char *name) {
     spyi_sl_module *module = NULL;
+    spyi_sl_loading *loading = c->loading;
+    c->loading = NULL; // the files may have changed since
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -6482,6 +7015,7 @@ static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_sessi
             if (!module) ++missing;
         }
     }
+    c->loading = loading;
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
@@ -6548,8 +7082,41 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
     return false;
 }
 
-// A session with the unit's modules: from `text`, or from what is stored when text is NULL.
-static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_text *messages) {
+// The unit's own module, from its text or its precompiled form.
+static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
+                                            spyi_text *messages) {
+    const spyi_sl_library *library = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL, *blob = NULL;
+    spyi_sl_module *module = NULL;
+    unit->compiler->loading->session = session;
+    if (!unit->precompiled) {
+        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
+                                                        spyi_text_str(content), &diagnostics);
+    } else if (spyi_source_unseal(library, session, content, messages)) {
+        blob = library->slang_createBlob(content->data, content->size);
+        module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
+                      : NULL;
+        if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
+    }
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_blob_free(&blob);
+    return module;
+}
+
+// The unit's conformances as parts of programs. On failure `messages` says which one is none.
+static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
+    live->conformances =
+        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+    for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
+        spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
+        if (!made) return false;
+        live->conformances[live->conformance_count++] = made;
+    }
+    return live->conformances != NULL;
+}
+
+// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
+static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi_text *messages) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
@@ -6564,13 +7131,9 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            if (text)
-                live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name,
-                                                                            unit->path, text, &diagnostics);
-            else
-                live->module =
-                    spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            live->module =
+                content ? spyi_sl_load_content(unit, live->session, content, messages)
+                        : spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
@@ -6597,6 +7160,10 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
         return NULL;
     }
     spyi_sl_note_externs(unit, live);
+    if (!spyi_sl_conform(unit, live, messages)) {
+        spyi_sl_live_close(live);
+        return NULL;
+    }
     return live;
 }
 
@@ -6635,6 +7202,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
+    c->hook = desc->files;
     return c;
 }
 
@@ -6676,7 +7244,12 @@ static void spyi_unit_free(spyi_unit *unit) {
     }
     free(unit->defines);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
+    spyi_sl_free_strings(unit->conformances, unit->conformance_count);
     spyi_sl_stored_free(unit->stored, unit->stored_count);
+    spyi_unit_unwatch(unit);
+    spyi_text_free(&unit->given);
+    free(unit->given_name);
+    free(unit->given_path);
     free(unit->name);
     free(unit->path);
     free(unit);
@@ -6689,11 +7262,21 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
+    unit->given_name = spyi_strdup(desc->name);
+    unit->given_path = spyi_strdup(desc->path);
+    unit->has_given = desc->source || desc->precompiled;
+    unit->precompiled = desc->precompiled || (!desc->source && spyi_source_is_precompiled(desc->path));
+    if (desc->precompiled)
+        spyi_text_add_n(&unit->given, (const char *)desc->precompiled, desc->precompiled_size);
+    else if (desc->source)
+        spyi_text_add_n(&unit->given, desc->source,
+                        desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
-    else spyi_text_add(&path, "%s.slang", unit->name);
+    else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
+    unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
     unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
@@ -6702,6 +7285,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
         unit->define_count = i + 1;
     }
+    unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
+    unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
     unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
@@ -6711,54 +7296,128 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
-                          spyi_text *error) {
-    spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
-    *result = NULL;
-    if (desc->source) {
-        spyi_text_add_n(&text, desc->source, desc->source_size ? desc->source_size : strlen(desc->source));
-    } else if (!desc->path) {
+// The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
+// file's, or NULL.
+static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_text *content,
+                                    spyi_text *error) {
+    const char *place = unit->given_path ? unit->path : "the source";
+    if (instead) {
+        spyi_text ignored = { NULL, 0, 0 };
+        (void)spyi_source_find(unit, unit->given_path, content, &ignored); // its next change is what counts
+        spyi_text_free(&ignored);
+        spyi_text_clear(content);
+        spyi_text_add(content, "%s", instead);
+        unit->precompiled = false;
+    } else if (unit->has_given) {
+        if (unit->given.size) spyi_text_add_n(content, unit->given.data, unit->given.size);
+    } else if (!unit->given_path) {
         spyi_text_add(error, "a module needs a path or a source");
         return SPY_ERROR_INVALID_ARGUMENT;
-    } else if (!spyi_file_read(desc->path, &text)) {
-        spyi_text_add(error, "%s: the file cannot be read", desc->path);
-        spyi_text_free(&text);
-        return SPY_ERROR_IO;
+    } else {
+        spy_status status = spyi_source_find(unit, unit->given_path, content, error);
+        if (status != SPY_OK) return status;
+        place = unit->path;
     }
-    if (text.size && memchr(text.data, '\0', text.size)) {
-        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte",
-                      desc->path ? desc->path : "the source");
-        spyi_text_free(&text);
+    if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;
     }
-    spy_status status = spyi_compiler_ready(compiler, error);
-    spyi_unit *unit = status == SPY_OK ? spyi_unit_make(compiler, desc) : NULL;
-    if (unit) {
+    return SPY_OK;
+}
+
+// Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
+static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
+    spyi_compiler *compiler = unit->compiler;
+    spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_sl_loading loading;
+    memset(&loading, 0, sizeof loading);
+    loading.unit = unit;
+    spyi_global_lock();
+    compiler->loading = &loading;
+    spy_status status = spyi_unit_content(unit, instead, &content, error);
+    compiler->loading = NULL;
+    spyi_global_unlock();
+    if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
+    if (status == SPY_OK) status = spyi_sl_check_options(unit, &loading.notes, error);
+    if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
         spyi_global_lock();
-        unit->live = spyi_sl_live_open(unit, spyi_text_str(&text), &messages);
-        if (!unit->live) {
-            status = SPY_ERROR_COMPILE;
-            spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
-        } else {
+        compiler->loading = &loading;
+        unit->live = spyi_sl_live_open(unit, &content, &messages);
+        compiler->loading = NULL;
+        if (unit->live)
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
-            spyi_sl_keep_embedded(compiler, unit->live->session);
-        }
+        if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
-        if (status == SPY_OK && messages.size)
+        bool strict = unit->live && messages.size && unit->options.warnings_as_errors;
+        if (!unit->live || strict) {
+            status = SPY_ERROR_COMPILE;
+            spyi_text_add(error, "module '%s' %s:\n%s", unit->name,
+                          strict              ? "has warnings, which are errors by its options"
+                          : unit->precompiled ? "cannot be loaded"
+                                              : "does not compile",
+                          spyi_text_str(&messages));
+        } else if (messages.size) {
             spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&messages));
-        if (status == SPY_OK) *result = unit;
-        else spyi_unit_release(unit);
-    } else if (status == SPY_OK) {
-        status = SPY_ERROR_OUT_OF_MEMORY;
+        }
     }
-    spyi_text_free(&text);
+    if (loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", loading.notes.data);
+    else if (loading.notes.size)
+        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, loading.notes.data);
+    spyi_text_free(&loading.notes);
+    spyi_text_free(&content);
     spyi_text_free(&messages);
     spyi_text_free(&step);
     return status;
+}
+
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
+                          spyi_text *error) {
+    spyi_unit *unit = spyi_unit_make(compiler, desc);
+    spy_status status = unit ? spyi_unit_open(unit, NULL, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *result = status == SPY_OK ? unit : NULL;
+    if (status != SPY_OK) spyi_unit_release(unit);
+    return status;
+}
+
+spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const *link, spyi_unit **fresh,
+                            spyi_text *error) {
+    spyi_unit_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.path = old->given_path;
+    desc.name = old->given_name;
+    if (source && old->has_given) {
+        desc.source = source;
+    } else if (old->has_given && old->precompiled) {
+        desc.precompiled = spyi_text_str(&old->given);
+        desc.precompiled_size = old->given.size;
+    } else if (old->has_given) {
+        desc.source = spyi_text_str(&old->given);
+        desc.source_size = old->given.size;
+    }
+    desc.include_paths = (const char *const *)old->include_paths;
+    desc.include_path_count = old->include_path_count;
+    desc.defines = old->defines;
+    desc.define_count = old->define_count;
+    desc.link = link;
+    desc.link_count = old->link_count;
+    desc.conformances = (const char *const *)old->conformances;
+    desc.conformance_count = old->conformance_count;
+    desc.options = old->options;
+    spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
+    spy_status status =
+        unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *fresh = status == SPY_OK ? unit : NULL;
+    if (unit && status != SPY_OK) spyi_unit_give_up(old, unit);
+    return status;
+}
+
+void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
+    spyi_unit_watch_too(unit, fresh);
+    spyi_unit_release(fresh);
 }
 
 void spyi_unit_release(spyi_unit *unit) {
@@ -8795,9 +9454,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
-// One conformance as a component; NULL: `messages` says why.
-static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
-                                                spyi_text *messages) {
+spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                       spyi_text *messages) {
     spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     spyi_sl_component *component = NULL;
     spyi_sl_blob *diagnostics = NULL;
@@ -8844,12 +9502,12 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_result result =
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts = (spyi_sl_component **)calloc(
+        conformances.count + live->conformance_count + live->link_count + 2, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
-        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        parts[count] = spyi_sl_conformance(unit, live, conformances.items[i], messages);
         conforming = parts[count] != NULL;
         if (conforming) count++;
     }
@@ -8858,6 +9516,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         parts[count++] = (spyi_sl_component *)module;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
+        for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
         spyi_sl_diagnostics(&diagnostics, NULL, messages);
         if (result >= 0 && composite) {
@@ -8994,6 +9653,11 @@ struct spy_module {
     spy_function *functions; // found so far
     spy_module **link;       // retained
     size_t link_count;
+    uint32_t generation; // reloads so far
+    bool reloading;      // one of those that the reload under way replaces
+    bool stale;          // its last reload failed: its files are newer than its code
+    bool tried;          // ... in the poll under way
+    spyi_unit *fresh;    // what it will have then
     spy_module *previous, *next;
 };
 
@@ -9004,8 +9668,8 @@ struct spy_function {
     spy_module *module;
     char *name;
     uint32_t id; // part of the plan key
-    spyi_overloads overloads;
-    spyi_entry entry; // once it has been dispatched
+    spyi_overloads overloads; // none: gone with a reload
+    spyi_entry entry;         // once it has been dispatched
     bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
@@ -9049,6 +9713,8 @@ struct spy_device {
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
     char *dump_directory;
+    spy_reload_hook reload;
+    uint64_t reload_looked_ns; // last look of spy_poll_reload
     spy_device_stats stats;
 };
 
@@ -9158,6 +9824,10 @@ SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees 
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
+
+// >>call/prepare.c
+// Waits for the compile threads of modules that are being reloaded.
+SPYI_FN void spyi_prepared_settle(spy_device *device);
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
@@ -12324,8 +12994,21 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    if (!desc->path && !desc->source)
-        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    if (!desc->path && !desc->source && !desc->precompiled)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc has neither path nor source nor precompiled", function);
+    if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.precompiled %s", function,
+                         desc->source ? "and desc.source are both given" : "has precompiled_size_bytes 0");
+    if (desc->conformance_count && !desc->conformances)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc.conformance_count is %zu, conformances is NULL", function,
+                         desc->conformance_count);
+    for (size_t i = 0; i < desc->conformance_count; i++)
+        if (!desc->conformances[i] || !strchr(desc->conformances[i], ':'))
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.conformances[%zu] must be written as \"Type : IInterface\"", function,
+                             i);
     if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
@@ -12377,6 +13060,8 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.path = desc->path;
         unit.source = desc->source;
         unit.source_size = desc->source_size_bytes;
+        unit.precompiled = desc->precompiled;
+        unit.precompiled_size = desc->precompiled_size_bytes;
         unit.name = desc->name;
         unit.include_paths = desc->include_paths;
         unit.include_path_count = desc->include_path_count;
@@ -12384,6 +13069,9 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.define_count = desc->define_count;
         unit.link = link;
         unit.link_count = desc->link_count;
+        unit.conformances = desc->conformances;
+        unit.conformance_count = desc->conformance_count;
+        unit.options = desc->options;
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
         if (status == SPY_OK) {
             module->name = spyi_strdup(spyi_unit_name(module->unit));
@@ -12409,6 +13097,46 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
+spy_status spy_save_module(spy_module *module, const char *path) {
+    const char *function = "spy_save_module";
+    spy_status status = spyi_enter(module, SPYI_KIND_MODULE, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    if (!path || !path[0])
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
+                           path ? "\"\"" : "NULL");
+    else if (!spyi_unit_serialize(module->unit, &bytes))
+        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
+                           "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
+    else if (!spyi_file_write(path, bytes.data, bytes.size))
+        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written", function, path);
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes) {
+    const char *function = "spy_serialize_module";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return 0;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    size_t size = 0;
+    if (!data && capacity_bytes) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
+                  function, capacity_bytes);
+    } else if (!spyi_unit_serialize(module->unit, &bytes)) {
+        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
+                  function, module->name);
+    } else {
+        size = bytes.size;
+        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+    }
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return size;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -12422,7 +13150,11 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         for (found = module->functions; found; found = found->next)
             if (strcmp(found->name, name) == 0) break;
     }
-    if (!found && name && name[0]) {
+    if (found && found->overloads.count == 0) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
+                  function, module->name, name);
+        found = NULL;
+    } else if (!found && name && name[0]) {
         spyi_text error = { NULL, 0, 0 };
         spyi_overloads overloads = { NULL, 0 };
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
@@ -12668,6 +13400,208 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     return implements;
 }
 
+// >>data/reload.c -------------------------------------------------------------------------------------------
+
+// Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
+// of the old code leave the cache, and go once the GPU has finished with them.
+
+typedef struct spyi_reload_event { // for the hook
+    spy_module *module;            // retained
+    spy_status status;
+    char *message;
+} spyi_reload_event;
+
+typedef struct spyi_reload_run { // one public call
+    spy_device *device;
+    const char *function;
+    spy_status status; // of the first failure
+    spy_reload_info info;
+    spyi_reload_event *events;
+    size_t event_count;
+} spyi_reload_run;
+
+// A reference more, unless another thread has just dropped the last one.
+static bool spyi_reload_hold(spy_module *module) {
+    spyi_atomic *references = &module->object.references;
+    for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
+        if (spyi_atomic_swap_if(references, n, n + 1)) return true;
+    return false;
+}
+
+static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_status status,
+                             const char *message) {
+    if (!run->device->reload.func) return;
+    spyi_reload_event *grown =
+        (spyi_reload_event *)realloc(run->events, (run->event_count + 1) * sizeof *grown);
+    if (!grown) return;
+    run->events = grown;
+    if (!spyi_reload_hold(module)) return;
+    grown[run->event_count].module = module;
+    grown[run->event_count].status = status;
+    grown[run->event_count++].message = spyi_strdup(message);
+}
+
+// Ends a public call: outside of the device, so that the hook may use it.
+static void spyi_reload_finish(spyi_reload_run *run) {
+    spy_reload_hook hook = run->device->reload;
+    spyi_leave(run->device);
+    for (size_t i = 0; i < run->event_count; i++) {
+        spyi_reload_event *event = &run->events[i];
+        hook.func(event->module, event->status, event->message ? event->message : "", hook.user_data);
+        free(event->message);
+        spyi_object_release(&event->module->object);
+    }
+    free(run->events);
+}
+
+// >>which modules
+
+static bool spyi_reload_needed(const spy_module *module) {
+    return module->stale || spyi_unit_changed(module->unit);
+}
+
+// Marks a module, and of those that it links whatever has changed: their code is a part of its own.
+static void spyi_reload_mark(spy_module *module, bool needed) {
+    if (module->reloading) return;
+    module->reloading = needed;
+    for (size_t i = 0; i < module->link_count; i++)
+        spyi_reload_mark(module->link[i], spyi_reload_needed(module->link[i]));
+}
+
+static bool spyi_reload_uses_marked(const spy_module *module) {
+    for (size_t i = 0; i < module->link_count; i++)
+        if (module->link[i]->reloading) return true;
+    for (const spy_module *m = module->object.device->modules; m; m = m->next)
+        if (m->reloading && spyi_unit_reads(module->unit, m->unit)) return true;
+    return false;
+}
+
+static void spyi_reload_mark_users(spy_device *device) {
+    for (bool more = true; more;) {
+        more = false;
+        for (spy_module *m = device->modules; m; m = m->next) {
+            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            spyi_reload_mark(m, true);
+            more = true;
+        }
+    }
+}
+
+// >>one reload
+
+static spy_status spyi_reload_compile(spy_module *module, const char *source, spyi_text *error) {
+    spyi_unit **link = (spyi_unit **)malloc((module->link_count + 1) * sizeof *link);
+    if (!link) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < module->link_count; i++)
+        link[i] = module->link[i]->fresh ? module->link[i]->fresh : module->link[i]->unit;
+    spy_status status = spyi_unit_reload(module->unit, source, link, &module->fresh, error);
+    free(link);
+    return status;
+}
+
+// The old code gives way. Nothing can fail any more: a function that is not found again stays as a name.
+static void spyi_reload_replace(spy_module *module) {
+    spy_device *device = module->object.device;
+    spyi_unit_release(module->unit);
+    module->unit = module->fresh;
+    module->fresh = NULL;
+    module->generation++;
+    for (spy_function *f = module->functions; f; f = f->next) {
+        spyi_text ignored = { NULL, 0, 0 };
+        spyi_cache_forget_function(device, f);
+        spyi_overloads_free(&f->overloads);
+        if (spyi_unit_find_function(module->unit, f->name, &f->overloads, &ignored) != SPY_OK ||
+            f->overloads.count == 0)
+            spyi_overloads_free(&f->overloads);
+        spyi_text_free(&ignored);
+    }
+}
+
+// Replaces `root` and all that depends on it, or nothing.
+static void spyi_reload_run_one(spyi_reload_run *run, spy_module *root, const char *source) {
+    spy_device *device = run->device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spyi_reload_mark(root, true);
+    spyi_reload_mark_users(device);
+    spy_module *oldest = device->modules, *failed = NULL;
+    while (oldest->next) oldest = oldest->next;
+    for (spy_module *m = oldest; m && status == SPY_OK;
+         m = m->previous) { // those linked before those that link
+        if (!m->reloading) continue;
+        status = spyi_reload_compile(m, m == root ? source : NULL, &error);
+        if (status != SPY_OK) failed = m;
+    }
+    if (status == SPY_OK) spyi_prepared_settle(device);
+    for (spy_module *m = oldest; m; m = m->previous) {
+        if (!m->reloading) continue;
+        m->reloading = false;
+        m->stale = m->tried = status != SPY_OK;
+        if (status == SPY_OK) {
+            spyi_reload_replace(m);
+            run->info.reloaded++;
+            spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
+            spyi_reload_tell(run, m, SPY_OK, "");
+        } else if (m != failed) { // its files count as seen until they change again, as the failed one's do
+            spyi_unit_give_up(m->unit, m->fresh);
+            m->fresh = NULL;
+        }
+    }
+    if (failed) {
+        run->info.failed++;
+        if (run->status == SPY_OK) run->status = status;
+        spyi_fail(&device->ctx, status, "%s: module '%s' keeps its code: %s", run->function, root->name,
+                  spyi_text_str(&error));
+        spyi_reload_tell(run, failed, status, spyi_text_str(&error));
+    }
+    spyi_text_free(&error);
+}
+
+// >>the public functions
+
+spy_status spy_reload_module(spy_module *module, const char *source) {
+    const char *function = "spy_reload_module";
+    spy_status entered = spyi_enter(module, SPYI_KIND_MODULE, function);
+    if (entered != SPY_OK) return entered;
+    spyi_reload_run run;
+    memset(&run, 0, sizeof run);
+    run.device = module->object.device;
+    run.function = function;
+    spyi_reload_run_one(&run, module, source);
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
+spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info) {
+    const char *function = "spy_poll_reload";
+    if (info) memset(info, 0, sizeof *info);
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
+    spyi_reload_run run;
+    memset(&run, 0, sizeof run);
+    run.device = device;
+    run.function = function;
+    uint64_t now = spyi_time_ns();
+    if (interval_ns == 0 || !device->reload_looked_ns || now - device->reload_looked_ns >= interval_ns) {
+        device->reload_looked_ns = now;
+        spy_module *oldest = NULL;
+        bool changed = false;
+        for (spy_module *m = device->modules; m; oldest = m, m = m->next) {
+            m->tried = false;
+            changed = changed || spyi_unit_changed(m->unit);
+        }
+        // What failed before may have failed for what has changed now.
+        for (spy_module *m = changed ? oldest : NULL; m; m = m->previous)
+            if (!m->tried && spyi_reload_needed(m)) spyi_reload_run_one(&run, m, NULL);
+    }
+    if (info) *info = run.info;
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
 // >>data/device.c -------------------------------------------------------------------------------------------
 
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
@@ -12860,6 +13794,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.include_path_count is %zu, include_paths is NULL",
                       desc->include_path_count);
+    } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.files has no open");
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
@@ -12892,6 +13829,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.files = desc->files;
+        device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
         compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
         device->types = spyi_types_create(compiler.target);
@@ -13804,11 +14743,35 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
     return leaf;
 }
 
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+    const spyi_type *held = v->type;
+    while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    if (!held || held->kind != SPYI_TYPE_STRUCT) return;
+    const spyi_type *now = spyi_unit_find_type(a->unit, held->name);
+    const spy_module *module = a->function->module;
+    if (now == held) return;
+    if (!now && module->generation)
+        spyi_text_add(out, "; module '%s' was reloaded and has no struct '%s' any more", module->name,
+                      held->display);
+    else if (now && module->generation)
+        spyi_text_add(
+            out,
+            "; module '%s' was reloaded and struct '%s' changed: it had %u fields in %zu bytes when the "
+            "argument was made, and has %u in %zu now",
+            module->name, held->display, held->field_count, held->host_size, now->field_count,
+            now->host_size);
+    else if (now)
+        spyi_text_add(out, "; it is another module's struct '%s', whose fields are not those of module '%s'",
+                      held->display, module->name);
+}
+
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
 static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
+    spyi_add_other_struct(a, v, &got);
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got %s%s", path, type->display,
             spyi_text_str(&got), hint);
     spyi_text_free(&got);
@@ -14264,6 +15227,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
         spyi_value_text(&a->values->items[of_param[p]], &text);
+        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
             "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
@@ -14429,6 +15393,11 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
+    if (n == 0) {
+        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
+                      function->module->name, function->name);
+        return SPY_ERROR_NOT_FOUND;
+    }
     uint8_t *sizes =
         (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
@@ -17880,6 +18849,7 @@ struct spy_prepared {
     spyi_plan *made;      // by the thread
     spy_status status;    // of the compilation
     spyi_text error;
+    uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
 };
 
@@ -18025,6 +18995,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         p->object.device = device;
         spyi_atomic_store(&p->object.references, 1);
         p->function = function;
+        p->generation = function->module->generation;
         p->next = device->prepared;
         if (p->next) p->next->previous = p;
         device->prepared = p;
@@ -18061,9 +19032,32 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     return p;
 }
 
-// Reports a failed compilation each time it is asked for.
+SPYI_FN void spyi_prepared_settle(spy_device *device) {
+    for (spy_prepared *p = device->prepared; p; p = p->next)
+        if (p->function->module->reloading) spyi_prepare_join(p);
+}
+
+static bool spyi_prepared_outdated(const spy_prepared *p) {
+    return p->generation != p->function->module->generation;
+}
+
+// The plan of the reloaded module, for the arguments at hand.
+static spy_status spyi_prepared_renew(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_plan_get(p->function, values, &plan, error);
+    if (status != SPY_OK) return status;
+    plan->references++;
+    if (p->plan) spyi_plan_release(p->object.device, p->plan);
+    p->plan = plan;
+    p->status = SPY_OK;
+    p->generation = p->function->module->generation;
+    return SPY_OK;
+}
+
+// Reports a failed compilation each time it is asked for. One of code that a reload has replaced is no more.
 static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
     spyi_prepare_join(p);
+    if (spyi_prepared_outdated(p)) return SPY_OK;
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
                   spyi_text_str(&p->error));
@@ -18091,8 +19085,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
-        const spyi_plan *plan = prepared->plan;
         status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        if (status == SPY_OK && spyi_prepared_outdated(prepared))
+            status = spyi_prepared_renew(prepared, values, &error);
+        const spyi_plan *plan = prepared->plan;
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))

@@ -86,6 +86,16 @@
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
 //
+// Further sources: desc.files of the device is a hook that gives files out of an archive; a .slang-module
+// file (spy_save_module, or slangc -o x.slang-module) or its bytes load without the source. desc.link
+// completes `extern` declarations with what other modules `export`; desc.options says how the module and its
+// kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
+//
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
+// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
+// changed its fields is refused by the new code, with an error that says so: make it again.
+//
 // The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
 //     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
 //     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)

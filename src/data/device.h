@@ -64,6 +64,11 @@ struct spy_module {
     spy_function *functions; // found so far
     spy_module **link;       // retained
     size_t link_count;
+    uint32_t generation; // reloads so far
+    bool reloading;      // one of those that the reload under way replaces
+    bool stale;          // its last reload failed: its files are newer than its code
+    bool tried;          // ... in the poll under way
+    spyi_unit *fresh;    // what it will have then
     spy_module *previous, *next;
 };
 
@@ -74,8 +79,8 @@ struct spy_function {
     spy_module *module;
     char *name;
     uint32_t id; // part of the plan key
-    spyi_overloads overloads;
-    spyi_entry entry; // once it has been dispatched
+    spyi_overloads overloads; // none: gone with a reload
+    spyi_entry entry;         // once it has been dispatched
     bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
@@ -119,6 +124,8 @@ struct spy_device {
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
     char *dump_directory;
+    spy_reload_hook reload;
+    uint64_t reload_looked_ns; // last look of spy_poll_reload
     spy_device_stats stats;
 };
 
@@ -228,6 +235,10 @@ SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees 
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
+
+// >>call/prepare.c
+// Waits for the compile threads of modules that are being reloaded.
+SPYI_FN void spyi_prepared_settle(spy_device *device);
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
