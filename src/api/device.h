@@ -90,6 +90,7 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
     uint64_t memory_bytes;           // of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
+    double timestamp_period_ns;      // length of one tick of the GPU's clock; 0: no timestamps
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.

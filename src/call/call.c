@@ -1,5 +1,5 @@
 // spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
-#include "call/call_internal.h"
+#include "call/list.h"
 
 // How a failed call ends: the function, what was wrong, and the call as it was understood.
 static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
@@ -10,8 +10,8 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
-                            uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name,
+                            spy_command_list *list, bool timed, uint64_t *gpu_time_ns) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
@@ -21,7 +21,7 @@ static spy_status spyi_call(spy_function *function, spy_args args, const char *p
     spy_status status = spyi_describe(function, args, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
@@ -33,14 +33,26 @@ static spy_status spyi_call(spy_function *function, spy_args args, const char *p
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
-    return spyi_call(function, args, "spy_call", false, NULL);
+    return spyi_call(function, args, "spy_call", NULL, false, NULL);
 }
 
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, "spy_time_call", NULL, true, gpu_time_ns);
+}
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    spy_device *device = function->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    status = spyi_list_check_open(list, device, &error);
+    if (status != SPY_OK) spyi_call_failed(function, status, name, &error);
+    spyi_leave(device);
+    return status == SPY_OK ? spyi_call(function, args, name, list, false, NULL) : status;
 }
 
 // >>explaining

@@ -101,11 +101,13 @@ struct spy_device {
     spyi_storage *readback;             // results to host memory of the running call
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
+    struct spy_command_list *lists;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
@@ -134,6 +136,16 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
 SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
                            bool writes, uint64_t submit);
 
+// One operation's use of a block.
+typedef struct spyi_use {
+    spyi_storage *storage;
+    uint64_t begin, end; // bytes from the block's start
+    bool reads, writes;
+    bool counts; // holds the group counts of an indirect dispatch
+} spyi_use;
+// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them.
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count);
+
 // Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
 // After the operation that the barrier went with.
@@ -161,6 +173,14 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the
 // A contiguous tensor on fresh memory.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
+// One element with every scalar set to `value`, in C's layout, to be freed; and whether the GPU can fill the tensor with
+// it by repeating `pattern`.
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, char **element, bool *repeats,
+                                     uint32_t *pattern, spyi_text *error);
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
+// Whether `size_bytes` bytes are what the tensor holds in C's layout.
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, const void *data, size_t size_bytes,
+                                       spyi_text *error);
 // Contents to and from host memory in C's layout, through the tensor's strides.
 SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
 SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
@@ -183,5 +203,8 @@ SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
+
+// >>call/list.c
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 #endif // SPYI_DEVICE_H

@@ -239,6 +239,33 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
     return barrier;
 }
 
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
+    const spyi_storage *storage = use->storage;
+    if (use->counts && storage->write_epoch > 0 && storage->write_epoch >= device->counts_epoch) return true;
+    return spyi_hazard(device, storage, use->begin, use->end, use->writes);
+}
+
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count) {
+    bool barrier = false, counts = false;
+    for (uint32_t i = 0; i < count; i++) {
+        barrier = barrier || spyi_use_conflicts(device, &uses[i]);
+        counts = counts || uses[i].counts;
+    }
+    barrier = spyi_take_barrier(device, barrier);
+    if (barrier && counts) device->counts_epoch = device->epoch;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        if (use->reads) spyi_note_use(device, use->storage, use->begin, use->end, false, submit);
+        if (use->writes) spyi_note_use(device, use->storage, use->begin, use->end, true, submit);
+    }
+    return barrier;
+}
+
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
-    if (barrier) device->barrier_owed = status != SPY_OK;
+    if (!barrier) return;
+    device->barrier_owed = status != SPY_OK;
+    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
 }

@@ -329,21 +329,19 @@ void spy_release_tensor(spy_tensor *tensor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
 }
 
-static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
-                                      size_t size_bytes) {
-    spyi_context *ctx = &tensor->object.device->ctx;
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, const void *data, size_t size_bytes,
+                                       spyi_text *error) {
     uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
     if (size_bytes != needed) {
-        spyi_text shape = { NULL, 0, 0 };
-        spyi_shape_text(&tensor->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
-                  "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
-                  spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
-        spyi_text_free(&shape);
+        spyi_text_add(error, "a tensor ");
+        spyi_shape_text(&tensor->shape, error);
+        spyi_text_add(error, " of %s has %llu bytes in C's layout, size_bytes is %zu", tensor->type->display,
+                      (unsigned long long)needed, size_bytes);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && needed) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-    return SPY_OK;
+    if (data || !needed) return SPY_OK;
+    spyi_text_add(error, "data is NULL");
+    return SPY_ERROR_INVALID_ARGUMENT;
 }
 
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
@@ -352,11 +350,9 @@ spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
     if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_download(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
+    spy_status status = spyi_check_transfer(tensor, data, size_bytes, &error);
+    if (status == SPY_OK) status = spyi_tensor_download(tensor, data, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     spyi_leave(device);
     return status;
 }
@@ -367,11 +363,9 @@ spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_by
     if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_upload(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
+    spy_status status = spyi_check_transfer(tensor, data, size_bytes, &error);
+    if (status == SPY_OK) status = spyi_tensor_upload(tensor, data, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     spyi_leave(device);
     return status;
 }
@@ -402,8 +396,8 @@ static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
     }
 }
 
-static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    spy_device *device = t->object.device;
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, char **out, bool *repeats,
+                                     uint32_t *pattern, spyi_text *error) {
     size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
     char *element = (char *)calloc(2, host_stride > stride ? host_stride : stride);
     if (!element) {
@@ -418,14 +412,26 @@ static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error
     char *image = element + (host_stride > stride ? host_stride : stride);
     spyi_type_to_device(t->type, image, element, 1);
     // The GPU can repeat 4 bytes: enough for elements whose bytes repeat with period 4 and ranges on that grid.
-    uint32_t pattern = 0;
-    char *word = (char *)&pattern;
-    bool repeats = stride == 1 || stride == 2 || stride % 4 == 0;
+    char *word = (char *)pattern;
+    bool same = stride == 1 || stride == 2 || stride % 4 == 0;
     for (size_t i = 0; i < 4; i++) word[i] = image[i % stride];
-    for (size_t i = 4; i < stride; i++) repeats = repeats && image[i] == image[i - 4];
-    uint64_t grid = device->base->limits.fill_alignment, size = t->end_bytes - t->begin_bytes;
-    spy_status status;
-    if (repeats && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0) {
+    for (size_t i = 4; i < stride; i++) same = same && image[i] == image[i - 4];
+    uint64_t grid = t->object.device->base->limits.fill_alignment, size = t->end_bytes - t->begin_bytes;
+    *repeats = same && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0;
+    *out = element;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    spy_device *device = t->object.device;
+    size_t host_stride = spyi_type_host_stride(t->type);
+    uint64_t size = t->end_bytes - t->begin_bytes;
+    char *element;
+    bool repeats;
+    uint32_t pattern;
+    spy_status status = spyi_fill_pattern(t, value, &element, &repeats, &pattern, error);
+    if (status != SPY_OK) return status;
+    if (repeats) {
         spyi_storage *storage = t->storage;
         bool barrier =
             spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));

@@ -267,6 +267,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
     spyi_vk_free_pages(gpu, &gpu->free_pages);
     spyi_vk_free_pages(gpu, &gpu->external_pages);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
+    gpu->vk.vkDestroyQueryPool(gpu->device, gpu->marks, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->lane, NULL);
 }
