@@ -304,7 +304,7 @@ spy_status spy_list_submit(spy_command_list *list) {
 }
 
 // Ticks to nanoseconds: the period's whole part exactly, so that large times keep their digits.
-static uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
     uint64_t whole = (uint64_t)period_ns;
     return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
 }
