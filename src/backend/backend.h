@@ -132,7 +132,7 @@ struct spyi_backend {
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
                        spyi_text *error); // submits first if need be
 
-    // Goes with the work in its order; does nothing where there are no debug tools. `name` is NULL for a pop.
+    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
     spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
     // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
     // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in

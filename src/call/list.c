@@ -160,22 +160,32 @@ static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text 
     return status;
 }
 
+// Also what a failure part of the way left open.
+static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
+    spyi_text ignored = { NULL, 0, 0 };
+    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
 static spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->object.device;
     spy_status status = SPY_OK;
-    if (list->label) status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
-    if (status != SPY_OK) return status;
-    for (size_t i = 0; i < list->op_count; i++) {
+    uint32_t depth = 0; // open labels
+    if (list->label) {
+        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
+        depth += status == SPY_OK;
+    }
+    for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
         const spyi_list_op *op = &list->ops[i];
         status = spyi_list_run_op(list, op, error);
-        if (SPYI_LIKELY(status == SPY_OK)) continue;
-        spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
-                      spyi_list_op_name(list, op));
-        return status;
+        if (status != SPY_OK)
+            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
+                          spyi_list_op_name(list, op));
+        else if (op->kind == SPY_LIST_OP_PUSH_LABEL) depth++;
+        else if (op->kind == SPY_LIST_OP_POP_LABEL) depth--;
     }
-    if (list->times) status = spyi_list_store_times(list, error);
-    if (status == SPY_OK && list->label)
-        status = device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
+    if (status == SPY_OK && list->times) status = spyi_list_store_times(list, error);
+    spyi_list_pop_labels(device, depth);
     return status;
 }
 

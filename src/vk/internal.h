@@ -30,6 +30,7 @@
 #define SPYI_VK_STAGING_COUNT 4u
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u        // open debug labels that are shown
 #define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
 
 // >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
@@ -263,6 +264,8 @@ typedef struct spyi_vk_gpu {
     uint64_t time_number; // batch of time_end; 0: none
     bool timing; // between time_begin and time_end
     VkQueryPool marks; // SPYI_TIME_SLOTS timestamps; made when first used
+    uint32_t label_depth;            // open labels
+    char labels[SPYI_VK_LABELS][64]; // of which these, cut off
 
     uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;
@@ -352,6 +355,8 @@ SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
 // >>mark.c
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
                                       bool barrier, spyi_text *error);

@@ -61,6 +61,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     gpu->batch = batch;
     gpu->commands = batch->commands;
     gpu->bound = NULL;
+    spyi_vk_open_labels(gpu);
     return SPY_OK;
 }
 

@@ -107,6 +107,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     }
     if (gpu->batch != NULL) {
         VkResult result;
+        spyi_vk_close_labels(gpu);
         spyi_vk_host_barrier(gpu);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
         if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
