@@ -703,7 +703,8 @@ typedef enum spy_arg_kind {
     SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW      // a new tensor is made for an output
+    SPY_ARG_NEW,     // a new tensor is made for an output
+    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -722,6 +723,7 @@ struct spy_arg {
     uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
+    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -733,7 +735,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
 #ifdef __cplusplus
@@ -860,12 +862,925 @@ void spy_release_prepared(spy_prepared *prepared);
 }
 #endif
 
+// >>api/generator.h -----------------------------------------------------------------------------------------
+
+// Generators: arguments whose values are made in the kernel, one for each element of the call, with no memory behind them.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// All of them feed numbers, vectors and arrays of numbers, whatever their scalar type. An array takes coordinates in the
+// order of the shape; a vector takes them the other way round, so that .x is the last dimension, as in textures.
+
+// Where in the call's shape the element is. A parameter of N components takes the last N dimensions; a number the last one.
+// Dimensions that the call does not have are 0. Gives the call no size of its own.
+spy_arg spy_arg_call_id(const char *name);
+
+// The number of the element in the call, in .x or [0]; the other components are 0. What a thread's id is when each element
+// has a thread of its own: kernels that give a thread several elements count on.
+spy_arg spy_arg_thread_id(const char *name);
+
+typedef struct spy_grid_desc {
+    spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
+    spy_shape offset; // added to each coordinate; rank 0: none
+    spy_shape stride; // multiplied with it before; rank 0: 1
+} spy_grid_desc;
+
+// Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
+// with .x below 640. `desc` must live until the call; its numbers must fit 32 bits.
+spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
+
+// start, start + step, ... below stop (above, when step is negative): a dimension of the call, as numpy's arange. 32 bits.
+spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
+
+// Where a random sequence begins. NULL or all zero: the defaults.
+typedef struct spy_random_desc {
+    uint32_t seed;     // 0: 2640457667
+    uint32_t warmup;   // values passed over
+    bool no_hash_seed; // the seed is used as it is, not hashed first
+    bool zero_seed;    // the seed is 0 (seed must be 0)
+} spy_random_desc;
+
+// Random unsigned numbers, independent from component to component and from element to element: Thomas Wang's 32-bit hash,
+// from thread_id ^ hash(seed) on. The same on every device and backend. Source: slang/slangpy_random.slang.
+spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
+// Random floats, uniform in [low, high), from 24 bits of the same sequence; for float parameters of any width.
+spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif // SLANGPY_H
 
 #if defined(SLANGPY_IMPLEMENTATION) && !defined(SLANGPY_IMPLEMENTED)
 #define SLANGPY_IMPLEMENTED
 
 #define SPYI_SINGLE_HEADER 1 // internal functions are static
+
+#include <stddef.h>
+
+// >>slang/slangpy.slang -------------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy[] = {
+    "// The Slang side of slangpy.h: `import slangpy;` gives",
+    "//",
+    "//   Tensor<T, D>        read                      NDBuffer<T, D>    another name for Tensor",
+    "//   WTensor<T, D>       write",
+    "//   RWTensor<T, D>      read and write            RWNDBuffer<T, D>  another name for RWTensor",
+    "//   AtomicTensor<T, D>  read, write, atomic add   (T : IAtomicAddable)",
+    "//   ITensor, IWTensor, IRWTensor                  what functions that take any of these ask for",
+    "//   get_call_id(), get_call_group_id(), get_call_group_thread_id()   where in the call's grid this thread is",
+    "//   wang_hash(), WangHash                         random numbers",
+    "//",
+    "// An index is D ints in the order of the shape, t[row, column], or int[D], or a vector, whose components go the other",
+    "// way round, as in textures: t[int2(column, row)]. Nothing checks bounds: an index outside the shape is undefined, as",
+    "// with arrays.",
+    "//",
+    "// The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
+    "//   slangc -I src/slang -fvk-use-scalar-layout -matrix-layout-row-major",
+    "// for SPIR-V 1.3 or later with buffer addresses, and for CUDA. Names that begin with spyi_ or _ are not for users.",
+    "module slangpy;",
+    "",
+    "__include slangpy_memory;",
+    "__include slangpy_tensor;",
+    "__include slangpy_atomic;",
+    "__include slangpy_call;",
+    "__include slangpy_random;",
+    "__include slangpy_kernel;",
+    NULL
+};
+
+// >>slang/slangpy_memory.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_memory[] = {
+    "// Elements in memory: where they lie, and how one is loaded and stored.",
+    "implementing slangpy;",
+    "",
+    "// Vectors of 3 and 4 64-bit scalars go scalar by scalar: NVIDIA's Vulkan driver gets their upper halves wrong.",
+    "internal vector<S, N> spyi_load_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at)",
+    "{",
+    "    vector<S, N> value;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < N; ++i) value[i] = data[at * N + i];",
+    "    return value;",
+    "}",
+    "",
+    "internal void spyi_store_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at, vector<S, N> value)",
+    "{",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < N; ++i) data[at * N + i] = value[i];",
+    "}",
+    "",
+    "// SPIR-V has no bool in memory. Slang makes ints of scalars and of members, but not of bare vectors.",
+    "internal vector<bool, N> spyi_load_bools<let N : int>(vector<bool, N> *data, uint at)",
+    "{",
+    "    __target_switch",
+    "    {",
+    "    case spirv: return ((vector<uint, N> *)data)[at] != vector<uint, N>(0);",
+    "    default: return data[at];",
+    "    }",
+    "}",
+    "",
+    "internal void spyi_store_bools<let N : int>(vector<bool, N> *data, uint at, vector<bool, N> value)",
+    "{",
+    "    __target_switch",
+    "    {",
+    "    case spirv: ((vector<uint, N> *)data)[at] = vector<uint, N>(value); return;",
+    "    default: data[at] = value; return;",
+    "    }",
+    "}",
+    "",
+    "// The tests of T are decided when T is known; one branch stays.",
+    "internal T spyi_load<T>(T *data, uint at)",
+    "{",
+    "    if (T is double3) return reinterpret<T>(spyi_load_scalars<double, 3>((double *)data, at));",
+    "    if (T is double4) return reinterpret<T>(spyi_load_scalars<double, 4>((double *)data, at));",
+    "    if (T is vector<int64_t, 3>) return reinterpret<T>(spyi_load_scalars<int64_t, 3>((int64_t *)data, at));",
+    "    if (T is vector<int64_t, 4>) return reinterpret<T>(spyi_load_scalars<int64_t, 4>((int64_t *)data, at));",
+    "    if (T is vector<uint64_t, 3>) return reinterpret<T>(spyi_load_scalars<uint64_t, 3>((uint64_t *)data, at));",
+    "    if (T is vector<uint64_t, 4>) return reinterpret<T>(spyi_load_scalars<uint64_t, 4>((uint64_t *)data, at));",
+    "    if (T is bool2) return reinterpret<T>(spyi_load_bools<2>((bool2 *)data, at));",
+    "    if (T is bool3) return reinterpret<T>(spyi_load_bools<3>((bool3 *)data, at));",
+    "    if (T is bool4) return reinterpret<T>(spyi_load_bools<4>((bool4 *)data, at));",
+    "    return data[at];",
+    "}",
+    "",
+    "internal void spyi_store<T>(T *data, uint at, T value)",
+    "{",
+    "    if (T is double3) spyi_store_scalars<double, 3>((double *)data, at, reinterpret<double3>(value));",
+    "    else if (T is double4) spyi_store_scalars<double, 4>((double *)data, at, reinterpret<double4>(value));",
+    "    else if (T is vector<int64_t, 3>)",
+    "        spyi_store_scalars<int64_t, 3>((int64_t *)data, at, reinterpret<vector<int64_t, 3>>(value));",
+    "    else if (T is vector<int64_t, 4>)",
+    "        spyi_store_scalars<int64_t, 4>((int64_t *)data, at, reinterpret<vector<int64_t, 4>>(value));",
+    "    else if (T is vector<uint64_t, 3>)",
+    "        spyi_store_scalars<uint64_t, 3>((uint64_t *)data, at, reinterpret<vector<uint64_t, 3>>(value));",
+    "    else if (T is vector<uint64_t, 4>)",
+    "        spyi_store_scalars<uint64_t, 4>((uint64_t *)data, at, reinterpret<vector<uint64_t, 4>>(value));",
+    "    else if (T is bool2) spyi_store_bools<2>((bool2 *)data, at, reinterpret<bool2>(value));",
+    "    else if (T is bool3) spyi_store_bools<3>((bool3 *)data, at, reinterpret<bool3>(value));",
+    "    else if (T is bool4) spyi_store_bools<4>((bool4 *)data, at, reinterpret<bool4>(value));",
+    "    else data[at] = value;",
+    "}",
+    "",
+    "// A vector index as an array: .x is the last dimension.",
+    "internal int[D] spyi_reverse<let D : int>(vector<int, D> index)",
+    "{",
+    "    int[D] result;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < D; ++d) result[d] = index[D - 1 - d];",
+    "    return result;",
+    "}",
+    "",
+    "internal void spyi_append<let D : int, I : __BuiltinIntegerType>(inout int[D] list, inout int count, I item)",
+    "{",
+    "    list[count++] = __intCast<int>(item);",
+    "}",
+    "",
+    "// Separate indices as an array.",
+    "internal int[D] spyi_collect<let D : int, each I : __BuiltinIntegerType>(expand each I index)",
+    "{",
+    "    static_assert(countof(I) == D, \"a tensor takes as many indices as it has dimensions\");",
+    "    int[D] result = {};",
+    "    int count = 0;",
+    "    expand spyi_append<D>(result, count, each index);",
+    "    return result;",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_tensor.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_tensor[] = {
+    "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
+    "//",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `shape`",
+    "// at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats. `_data` points to",
+    "// the element that lies lowest and `_offset` is the way from there to the element at index 0, because NVIDIA's Vulkan",
+    "// driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
+    "implementing slangpy;",
+    "",
+    "// >>interfaces: what implements one gives the first two members, and has the others from here",
+    "",
+    "// What can be read.",
+    "public interface ITensor<T, let D : int>",
+    "{",
+    "    // Elements along each dimension.",
+    "    property int[D] shape { get; }",
+    "    T load(int[D] index);",
+    "",
+    "    T load(vector<int, D> index) { return load(spyi_reverse(index)); }",
+    "    T load<each I : __BuiltinIntegerType>(expand each I index)",
+    "    {",
+    "        return load(spyi_collect<D>(expand each index));",
+    "    }",
+    "    __subscript(int[D] index) -> T",
+    "    {",
+    "        get { return load(index); }",
+    "    }",
+    "    __subscript(vector<int, D> index) -> T",
+    "    {",
+    "        get { return load(spyi_reverse(index)); }",
+    "    }",
+    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    {",
+    "        get { return load(spyi_collect<D>(expand each index)); }",
+    "    }",
+    "}",
+    "",
+    "// What can be written.",
+    "public interface IWTensor<T, let D : int>",
+    "{",
+    "    property int[D] shape { get; }",
+    "    void store(int[D] index, T value);",
+    "",
+    "    void store(vector<int, D> index, T value) { store(spyi_reverse(index), value); }",
+    "    void store(int i0, T value) { store(spyi_collect<D>(i0), value); }",
+    "    void store(int i0, int i1, T value) { store(spyi_collect<D>(i0, i1), value); }",
+    "    void store(int i0, int i1, int i2, T value) { store(spyi_collect<D>(i0, i1, i2), value); }",
+    "    void store(int i0, int i1, int i2, int i3, T value) { store(spyi_collect<D>(i0, i1, i2, i3), value); }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    {",
+    "        store(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "    }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    {",
+    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "    }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    {",
+    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "    }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    {",
+    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "    }",
+    "    __subscript(int[D] index) -> T",
+    "    {",
+    "        [nonmutating] set { store(index, newValue); }",
+    "    }",
+    "    __subscript(vector<int, D> index) -> T",
+    "    {",
+    "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
+    "    }",
+    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    {",
+    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "    }",
+    "}",
+    "",
+    "// What can be read and written. A struct must name all three interfaces: libslang crashes on members that it would get",
+    "// through this one.",
+    "public interface IRWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>",
+    "{",
+    "    __subscript(int[D] index) -> T",
+    "    {",
+    "        get { return load(index); }",
+    "        [nonmutating] set { store(index, newValue); }",
+    "    }",
+    "    __subscript(vector<int, D> index) -> T",
+    "    {",
+    "        get { return load(spyi_reverse(index)); }",
+    "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
+    "    }",
+    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    {",
+    "        get { return load(spyi_collect<D>(expand each index)); }",
+    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "    }",
+    "}",
+    "",
+    "// >>places",
+    "",
+    "internal uint spyi_place<let D : int>(uint offset, int[D] strides, int[D] index)",
+    "{",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < D; ++d) offset += uint(index[d] * strides[d]);",
+    "    return offset;",
+    "}",
+    "",
+    "internal int[D] spyi_row_major<let D : int>(int[D] shape)",
+    "{",
+    "    int[D] strides;",
+    "    int count = 1;",
+    "    [ForceUnroll]",
+    "    for (int d = D - 1; d >= 0; --d)",
+    "    {",
+    "        strides[d] = count;",
+    "        count *= shape[d];",
+    "    }",
+    "    return strides;",
+    "}",
+    "",
+    "// How far the element at index 0 lies above the lowest one.",
+    "internal uint spyi_first<let D : int>(int[D] shape, int[D] strides)",
+    "{",
+    "    uint offset = 0;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < D; ++d)",
+    "        if (strides[d] < 0 && shape[d] > 0) offset += uint((shape[d] - 1) * -strides[d]);",
+    "    return offset;",
+    "}",
+    "",
+    "// >>tensors",
+    "",
+    "// Read only.",
+    "public struct Tensor<T, let D : int> : ITensor<T, D>",
+    "{",
+    "    public T *_data;",
+    "    public uint _offset;",
+    "    public uint _unused;",
+    "    public int[D] shape;",
+    "    public int[D] strides;",
+    "",
+    "    // `data` points to the element at index 0.",
+    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    {",
+    "        _offset = spyi_first(shape, strides);",
+    "        _unused = 0;",
+    "        _data = data - int64_t(_offset);",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(T *data, int[D] shape)",
+    "    {",
+    "        this = Tensor<T, D>(data, shape, spyi_row_major(shape));",
+    "    }",
+    "",
+    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
+    "}",
+    "",
+    "// Write only.",
+    "public struct WTensor<T, let D : int> : IWTensor<T, D>",
+    "{",
+    "    public T *_data;",
+    "    public uint _offset;",
+    "    public uint _unused;",
+    "    public int[D] shape;",
+    "    public int[D] strides;",
+    "",
+    "    // `data` points to the element at index 0.",
+    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    {",
+    "        _offset = spyi_first(shape, strides);",
+    "        _unused = 0;",
+    "        _data = data - int64_t(_offset);",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(T *data, int[D] shape)",
+    "    {",
+    "        this = WTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "    }",
+    "",
+    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "}",
+    "",
+    "// Read and write.",
+    "public struct RWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "{",
+    "    public T *_data;",
+    "    public uint _offset;",
+    "    public uint _unused;",
+    "    public int[D] shape;",
+    "    public int[D] strides;",
+    "",
+    "    // `data` points to the element at index 0.",
+    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    {",
+    "        _offset = spyi_first(shape, strides);",
+    "        _unused = 0;",
+    "        _data = data - int64_t(_offset);",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(T *data, int[D] shape)",
+    "    {",
+    "        this = RWTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "    }",
+    "",
+    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
+    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "}",
+    "",
+    "public typealias NDBuffer<T, let D : int> = Tensor<T, D>;",
+    "public typealias RWNDBuffer<T, let D : int> = RWTensor<T, D>;",
+    NULL
+};
+
+// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_atomic[] = {
+    "// Atomic addition to memory, and the tensor that does it.",
+    "implementing slangpy;",
+    "",
+    "// What AtomicTensor can hold. A struct joins by an extension that adds its fields:",
+    "//",
+    "//   extension Particle : IAtomicAddable",
+    "//   {",
+    "//       static void atomic_add(Particle *at, Particle value)",
+    "//       {",
+    "//           float3.atomic_add(&at.position, value.position);",
+    "//           float.atomic_add(&at.mass, value.mass);",
+    "//       }",
+    "//   }",
+    "//",
+    "// Each scalar is added atomically, in no order; a struct or a vector as a whole is not.",
+    "public interface IAtomicAddable",
+    "{",
+    "    static void atomic_add(This *at, This value);",
+    "}",
+    "",
+    "// Which float types the device adds atomically by itself: 1 for float, 2 for half, 4 for double (SPIR-V:",
+    "// VK_EXT_shader_atomic_float and _float2). The others are added in a loop of compare and exchange. A program says so at",
+    "// link time: `export static const int slangpy_atomic_floats = 1;` in another module. CUDA has them all.",
+    "public extern static const int slangpy_atomic_floats = 0;",
+    "",
+    "// >>scalars",
+    "",
+    "public extension int : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(int *at, int value) { InterlockedAdd(*at, value); }",
+    "}",
+    "",
+    "public extension uint : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(uint *at, uint value) { InterlockedAdd(*at, value); }",
+    "}",
+    "",
+    "public extension int64_t : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(int64_t *at, int64_t value) { InterlockedAdd(*at, value); }",
+    "}",
+    "",
+    "public extension uint64_t : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(uint64_t *at, uint64_t value) { InterlockedAdd(*at, value); }",
+    "}",
+    "",
+    "public extension float : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(float *at, float value)",
+    "    {",
+    "        if (spyi_adds_float(1))",
+    "        {",
+    "            ((Atomic<float> *)at).add(value);",
+    "            return;",
+    "        }",
+    "        uint *bits = (uint *)at;",
+    "        uint before = *bits, seen;",
+    "        for (;;)",
+    "        {",
+    "            InterlockedCompareExchange(*bits, before, asuint(asfloat(before) + value), seen);",
+    "            if (seen == before) break;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "public extension double : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(double *at, double value)",
+    "    {",
+    "        if (spyi_adds_float(4))",
+    "        {",
+    "            ((Atomic<double> *)at).add(value);",
+    "            return;",
+    "        }",
+    "        uint64_t *bits = (uint64_t *)at;",
+    "        uint64_t before = *bits, seen;",
+    "        for (;;)",
+    "        {",
+    "            uint64_t after = bit_cast<uint64_t>(bit_cast<double>(before) + value);",
+    "            InterlockedCompareExchange(*bits, before, after, seen);",
+    "            if (seen == before) break;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "// The loop exchanges the 32-bit word around the half.",
+    "public extension half : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(half *at, half value)",
+    "    {",
+    "        if (spyi_adds_float(2))",
+    "        {",
+    "            ((Atomic<half> *)at).add(value);",
+    "            return;",
+    "        }",
+    "        uint64_t address = uint64_t(at);",
+    "        uint *bits = (uint *)(address & ~uint64_t(3));",
+    "        uint shift = uint(address & 2) * 8;",
+    "        uint before = *bits, seen;",
+    "        for (;;)",
+    "        {",
+    "            half sum = bit_cast<half>(uint16_t(before >> shift)) + value;",
+    "            uint after = (before & ~(0xffffu << shift)) | (uint(bit_cast<uint16_t>(sum)) << shift);",
+    "            InterlockedCompareExchange(*bits, before, after, seen);",
+    "            if (seen == before) break;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "internal bool spyi_adds_float(int type)",
+    "{",
+    "    __target_switch",
+    "    {",
+    "    case cuda: return true;",
+    "    default: return (slangpy_atomic_floats & type) != 0;",
+    "    }",
+    "}",
+    "",
+    "// >>vectors and matrices",
+    "",
+    "public extension<S : IAtomicAddable, let N : int> vector<S, N> : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(vector<S, N> *at, vector<S, N> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < N; ++i) S.atomic_add((S *)at + i, value[i]);",
+    "    }",
+    "}",
+    "",
+    "public extension<S : IAtomicAddable, let R : int, let C : int> matrix<S, R, C> : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(matrix<S, R, C> *at, matrix<S, R, C> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < R; ++i)",
+    "            [ForceUnroll]",
+    "            for (int j = 0; j < C; ++j) S.atomic_add(&((*at)[i][j]), value[i][j]);",
+    "    }",
+    "}",
+    "",
+    "// >>the tensor",
+    "",
+    "// A tensor to which threads add at the same time; loads and stores are plain.",
+    "public struct AtomicTensor<T : IAtomicAddable, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "{",
+    "    public T *_data;",
+    "    public uint _offset;",
+    "    public uint _unused;",
+    "    public int[D] shape;",
+    "    public int[D] strides;",
+    "",
+    "    // `data` points to the element at index 0.",
+    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    {",
+    "        _offset = spyi_first(shape, strides);",
+    "        _unused = 0;",
+    "        _data = data - int64_t(_offset);",
+    "        this.shape = shape;",
+    "        this.strides = strides;",
+    "    }",
+    "",
+    "    // Row-major, without gaps.",
+    "    public __init(T *data, int[D] shape)",
+    "    {",
+    "        this = AtomicTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "    }",
+    "",
+    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
+    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "",
+    "    public void add(int[D] index, T value) { T.atomic_add(_data + spyi_place(_offset, strides, index), value); }",
+    "    public void add(vector<int, D> index, T value) { add(spyi_reverse(index), value); }",
+    "    public void add(int i0, T value) { add(spyi_collect<D>(i0), value); }",
+    "    public void add(int i0, int i1, T value) { add(spyi_collect<D>(i0, i1), value); }",
+    "    public void add(int i0, int i1, int i2, T value) { add(spyi_collect<D>(i0, i1, i2), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, T value) { add(spyi_collect<D>(i0, i1, i2, i3), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    {",
+    "        add(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    {",
+    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    {",
+    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    {",
+    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_call.slang --------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_call[] = {
+    "// Where in the grid of a call the running thread is. A call's grid is its call shape; it may be cut into call groups",
+    "// (spy_call's call_group_shape), and without that each element is a group of its own.",
+    "implementing slangpy;",
+    "",
+    "public static const int SLANGPY_MAX_DIMENSIONALITY = 8;",
+    "",
+    "// A place in the call's grid, in the order of the call's shape: shape[dimensionality - 1] is the last dimension.",
+    "public struct CallShapeInfo",
+    "{",
+    "    public int dimensionality;",
+    "    public int[8] shape;",
+    "",
+    "    public static CallShapeInfo get_call_id() { return spyi_call_info(0); }",
+    "    public static CallShapeInfo get_call_group_id() { return spyi_call_info(1); }",
+    "    public static CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
+    "}",
+    "",
+    "// The element of the call that is being computed.",
+    "public CallShapeInfo get_call_id() { return spyi_call_info(0); }",
+    "// The call group that it is in.",
+    "public CallShapeInfo get_call_group_id() { return spyi_call_info(1); }",
+    "// Its place in that group.",
+    "public CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
+    "",
+    "// The thread's own. A call of no dimensions never sets them.",
+    "internal static int spyi_call_dimensionality = 0;",
+    "internal static int[8] spyi_call_id;",
+    "internal static int[8] spyi_call_group_shape;",
+    "",
+    "internal CallShapeInfo spyi_call_info(int which)",
+    "{",
+    "    CallShapeInfo info;",
+    "    info.dimensionality = spyi_call_dimensionality;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < 8; ++d)",
+    "    {",
+    "        info.shape[d] = 0;",
+    "        if (d >= spyi_call_dimensionality) continue;",
+    "        int id = spyi_call_id[d], size = spyi_call_group_shape[d];",
+    "        info.shape[d] = which == 0 ? id : which == 1 ? id / size : id % size;",
+    "    }",
+    "    return info;",
+    "}",
+    "",
+    "// For generated kernels, before each element's function runs. group_shape: all 1 without call groups.",
+    "public void spyi_set_call<let N : int>(int[N] id, int[N] group_shape)",
+    "{",
+    "    spyi_call_dimensionality = N;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < N; ++d)",
+    "    {",
+    "        spyi_call_id[d] = id[d];",
+    "        spyi_call_group_shape[d] = group_shape[d];",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_random.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_random[] = {
+    "// Random numbers from Thomas Wang's 32-bit hash: the same bits on every device and backend.",
+    "implementing slangpy;",
+    "",
+    "// The hash as N. Reed published it (\"Quick and Easy GPU Random Numbers in D3D11\", 2013).",
+    "public uint wang_hash(uint seed)",
+    "{",
+    "    seed = (seed ^ 61) ^ (seed >> 16);",
+    "    seed *= 9;",
+    "    seed = seed ^ (seed >> 4);",
+    "    seed *= 0x27d4eb2d;",
+    "    seed = seed ^ (seed >> 15);",
+    "    return seed;",
+    "}",
+    "",
+    "// a + b * c with both roundings: compilers may not make one operation of it, which would have other bits.",
+    "internal float spyi_add_product(float a, float b, float c)",
+    "{",
+    "    __target_switch",
+    "    {",
+    "    case cuda: __intrinsic_asm \"__fadd_rn($0, __fmul_rn($1, $2))\";",
+    "    case spirv:",
+    "        return spirv_asm",
+    "        {",
+    "            %product:$$float = OpFMul $b $c;",
+    "            %sum:$$float = OpFAdd $a %product;",
+    "            OpDecorate %product NoContraction;",
+    "            OpDecorate %sum NoContraction;",
+    "            result:$$float = OpCopyObject %sum",
+    "        };",
+    "    default:",
+    "        precise float product = b * c;",
+    "        precise float sum = a + product;",
+    "        return sum;",
+    "    }",
+    "}",
+    "",
+    "// A thread's own sequence: begins at thread_id ^ (hash_seed ? wang_hash(seed) : seed), passes over `warmup` values, and",
+    "// gives the hash of the value before, again and again. Seed 0, not hashed: thread 0 gets 3232319850, 3075307816, ...",
+    "public struct WangHash",
+    "{",
+    "    public uint state;",
+    "",
+    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0, bool hash_seed = true)",
+    "    {",
+    "        state = thread_id ^ (hash_seed ? wang_hash(seed) : seed);",
+    "        for (uint i = 0; i < warmup; ++i) state = wang_hash(state);",
+    "    }",
+    "",
+    "    [mutating]",
+    "    public uint next()",
+    "    {",
+    "        state = wang_hash(state);",
+    "        return state;",
+    "    }",
+    "",
+    "    // Uniform in [low, high): 24 bits of the next value, scaled without fused operations.",
+    "    [mutating]",
+    "    public float next_float(float low = 0, float high = 1)",
+    "    {",
+    "        float value = spyi_add_product(low, high - low, float(next() >> 8) * 5.9604644775390625e-8f);",
+    "        return value == high ? low : value; // rounded up",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_kernel.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_kernel[] = {
+    "// What generated kernels call for arguments that are made in the kernel. Nothing here is for users.",
+    "//",
+    "// `element` is the number of the call's element, `shape` the call's shape. Results are arrays in the order of the shape.",
+    "implementing slangpy;",
+    "",
+    "// >>coordinates",
+    "",
+    "public int spyi_coordinate<let R : int>(uint element, int[R] shape, int dim)",
+    "{",
+    "    [ForceUnroll]",
+    "    for (int d = R - 1; d > 0; --d)",
+    "    {",
+    "        if (d == dim) return int(element % uint(shape[d]));",
+    "        element /= uint(shape[d]);",
+    "    }",
+    "    return int(element);",
+    "}",
+    "",
+    "// The last N dimensions; 0 where the call has fewer.",
+    "public int[N] spyi_call_id<let N : int, let R : int>(uint element, int[R] shape)",
+    "{",
+    "    int[N] id = {};",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < N; ++d)",
+    "        if (R - N + d >= 0) id[d] = spyi_coordinate(element, shape, R - N + d);",
+    "    return id;",
+    "}",
+    "",
+    "// The element's number in the last place that stands for .x, 0 in the others.",
+    "public int[N] spyi_thread_id<let N : int>(uint element)",
+    "{",
+    "    int[N] id = {};",
+    "    id[0] = int(element);",
+    "    return id;",
+    "}",
+    "",
+    "public struct SpyiGrid<let N : int>",
+    "{",
+    "    public int[N] offset;",
+    "    public int[N] stride;",
+    "}",
+    "",
+    "// `map`: four bits for the kernel's dimension of each of the grid's.",
+    "public int[N] spyi_grid<let N : int, let R : int>(uint element, int[R] shape, SpyiGrid<N> grid, uint map)",
+    "{",
+    "    int[N] at = {};",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < N; ++d)",
+    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, int((map >> (4 * d)) & 15));",
+    "    return at;",
+    "}",
+    "",
+    "public struct SpyiRange",
+    "{",
+    "    public int start;",
+    "    public int step;",
+    "}",
+    "",
+    "// >>random numbers",
+    "",
+    "public struct SpyiSequence",
+    "{",
+    "    public uint start; // the seed, hashed if it is to be",
+    "    public uint warmup;",
+    "    public float low;",
+    "    public float high;",
+    "}",
+    "",
+    "public uint[N] spyi_hash<let N : int>(uint element, SpyiSequence sequence)",
+    "{",
+    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
+    "    uint[N] values = {};",
+    "    for (int i = 0; i < N; ++i) values[i] = hash.next();",
+    "    return values;",
+    "}",
+    "",
+    "public float[N] spyi_random<let N : int>(uint element, SpyiSequence sequence)",
+    "{",
+    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
+    "    float[N] values = {};",
+    "    for (int i = 0; i < N; ++i) values[i] = hash.next_float(sequence.low, sequence.high);",
+    "    return values;",
+    "}",
+    "",
+    "// >>arrays as what a parameter wants",
+    "",
+    "public vector<T, N> spyi_vector<T, let N : int>(T[N] values)",
+    "{",
+    "    vector<T, N> result;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < N; ++i) result[i] = values[i];",
+    "    return result;",
+    "}",
+    "",
+    "// The last first.",
+    "public vector<T, N> spyi_reversed<T, let N : int>(T[N] values)",
+    "{",
+    "    vector<T, N> result;",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < N; ++i) result[i] = values[N - 1 - i];",
+    "    return result;",
+    "}",
+    "",
+    "public S[N] spyi_array<S : __BuiltinArithmeticType, let N : int>(int[N] values)",
+    "{",
+    "    S[N] result = {};",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    return result;",
+    "}",
+    "",
+    "public S[N] spyi_array<S : __BuiltinIntegerType, let N : int>(uint[N] values)",
+    "{",
+    "    S[N] result = {};",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < N; ++i) result[i] = __intCast<S>(values[i]);",
+    "    return result;",
+    "}",
+    "",
+    "public S[N] spyi_array<S : __BuiltinFloatingPointType, let N : int>(float[N] values)",
+    "{",
+    "    S[N] result = {};",
+    "    [ForceUnroll]",
+    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    return result;",
+    "}",
+    "",
+    "// >>tensors that are run over: an element of the call gets the part that lies `by` elements further on",
+    "",
+    "public struct SpyiRows<T, let N : int>",
+    "{",
+    "    public T tensor;",
+    "    public int[N] strides;",
+    "}",
+    "",
+    "public Tensor<T, D> spyi_row<T, let D : int>(Tensor<T, D> tensor, int by)",
+    "{",
+    "    tensor._offset += uint(by);",
+    "    return tensor;",
+    "}",
+    "",
+    "public WTensor<T, D> spyi_row<T, let D : int>(WTensor<T, D> tensor, int by)",
+    "{",
+    "    tensor._offset += uint(by);",
+    "    return tensor;",
+    "}",
+    "",
+    "public RWTensor<T, D> spyi_row<T, let D : int>(RWTensor<T, D> tensor, int by)",
+    "{",
+    "    tensor._offset += uint(by);",
+    "    return tensor;",
+    "}",
+    "",
+    "public AtomicTensor<T, D> spyi_row<T : IAtomicAddable, let D : int>(AtomicTensor<T, D> tensor, int by)",
+    "{",
+    "    tensor._offset += uint(by);",
+    "    return tensor;",
+    "}",
+    NULL
+};
+
+#define SPYI_SLANG_FILES \
+    { "slangpy", spyi_slang_slangpy }, \
+    { "slangpy_memory", spyi_slang_slangpy_memory }, \
+    { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
+    { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
+    { "slangpy_call", spyi_slang_slangpy_call }, \
+    { "slangpy_random", spyi_slang_slangpy_random }, \
+    { "slangpy_kernel", spyi_slang_slangpy_kernel }
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
@@ -3157,6 +4072,9 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
+// A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
+SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                          uint32_t count);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
 // compiler. NULL when the name is none of these.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
@@ -3243,9 +4161,18 @@ typedef struct spyi_param {
     bool has_default;
 } spyi_param;
 
+// How a function is called.
+typedef enum spyi_callee {
+    SPYI_CALLEE_FUNCTION,   // name(...): also static methods
+    SPYI_CALLEE_METHOD,     // params[0].name(...): the instance comes first, as parameter "this"
+    SPYI_CALLEE_CONSTRUCTOR // Type(...)
+} spyi_callee;
+
 // One overload, or what resolution made of it. Owned by whoever got it: spyi_signature_free.
 typedef struct spyi_signature {
-    char *display; // "float saxpy(float a, float x, out float y)" for messages
+    spyi_callee callee;
+    char *spelling; // what stands before the "(" in Slang code, after the instance of a method
+    char *display;  // "float saxpy(float a, float x, out float y)" for messages
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // VOID, concrete, or OTHER
@@ -3258,7 +4185,8 @@ typedef struct spyi_overloads {
     uint32_t count;
 } spyi_overloads;
 
-// All overloads of "f", "ns::f", "Type::method" (static), "f<float,4>". count 0 when there is none.
+// All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
+// "Type.$init". count 0 when there is none.
 SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out,
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
@@ -3369,6 +4297,7 @@ enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
+    SPYI_SL_MODIFIER_MUTATING = 7,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -3550,6 +4479,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                              \
     X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                         \
     X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                 \
+    X(spyi_sl_function *, spReflection_FindFunctionByNameInType,                                             \
+      (spyi_sl_layout *, spyi_sl_type *, const char *))                                                      \
     X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                      \
     X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                         \
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
@@ -3698,14 +4629,19 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// The function or set of overloads of that name; NULL: there is none that can be called by name alone.
-SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Whether what stands before the last "::" or "." is a type.
-SPYI_FN bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
+SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                                spyi_sl_type **constructed);
+// The type that stands before the last "::" or "."; NULL: none, or a namespace.
+SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// Whether a function that was found by `name` is a method of an instance.
+SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                                    const char *name);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
-                                  const char *name, bool specialised, spyi_signature *out);
+                                  const char *name, spyi_sl_type *constructed, bool specialised,
+                                  spyi_signature *out);
 
 // >>compiler/type.c -----------------------------------------------------------------------------------------
 
@@ -3766,7 +4702,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind != SPYI_TYPE_STRUCT) return a->scalar == b->scalar;
+    if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
         const spyi_field *x = &a->fields[i], *y = &b->fields[i];
@@ -3979,6 +4915,23 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     t.display = spyi_strdup(t.name);
     t.host_align = t.device_align = 1;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
+    t.name = spyi_strdup(name);
+    t.display = spyi_strdup(name);
+    t.host_align = t.device_align = 1;
+    t.fields = copy;
+    t.field_count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        copy[i].name = spyi_strdup(fields[i].name);
+        copy[i].type = fields[i].type;
+    }
     return spyi_type_intern(types, &t);
 }
 
@@ -5313,23 +6266,24 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
         return spyi_type_other(types, name);
     spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
-    bool plain = fields != NULL;
+    bool named = fields != NULL, plain = true;
     size_t end = 0;
-    for (unsigned i = 0; i < count && plain; ++i) {
+    for (unsigned i = 0; i < count && named; ++i) {
         spyi_sl_variable *variable = lib->spReflectionType_GetFieldByIndex(slang, i);
         spyi_sl_variable_layout *place = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         fields[i].name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        plain = place && fields[i].name;
-        if (!plain) break;
+        named = place && fields[i].name;
+        if (!named) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+        plain = plain && fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
                 fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
-    if (plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
+    if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
+    else if (named && !plain) type = spyi_type_opaque(types, name, fields, count);
     free(fields);
     return type ? type : spyi_type_other(types, name);
 }
@@ -5456,21 +6410,47 @@ spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, 
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
 }
 
-bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     spyi_sl_last_part(name, &prefix);
-    if (!prefix) return false;
+    if (!prefix) return NULL;
     spyi_text owner = { NULL, 0, 0 };
     spyi_text_add_n(&owner, name, prefix);
-    bool method = spyi_sl_type_named(unit, live, spyi_text_str(&owner)) != NULL;
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
     spyi_text_free(&owner);
-    return method;
+    return type;
 }
 
-spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name) {
-    if (!spyi_sl_name_is_safe(name)) return NULL;
-    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                            const char *name) {
+    return spyi_sl_owner(unit, live, name) &&
+           !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
+}
+
+// Whether the name is that of a struct's constructors: "Foo", "Foo.__init" or "Foo.$init"; then the struct.
+static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    size_t prefix = 0;
+    const char *last = spyi_sl_last_part(name, &prefix);
+    spyi_text owner = { NULL, 0, 0 };
+    if (prefix && (strcmp(last, "__init") == 0 || strcmp(last, "$init") == 0))
+        spyi_text_add_n(&owner, name, prefix);
+    else spyi_text_add(&owner, "%s", name);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
+    spyi_text_free(&owner);
+    if (type && SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(type) != SPYI_SL_KIND_STRUCT) type = NULL;
+    return type;
+}
+
+spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                        spyi_sl_type **constructed) {
+    spyi_sl_function *f = NULL;
+    *constructed = NULL;
     live->kept_kib += 1;
+    if (spyi_sl_name_is_safe(name))
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+    if (!f && name && (*constructed = spyi_sl_constructed(unit, live, name)) != NULL)
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByNameInType)(live->layout, *constructed,
+                                                                          "$init");
     if (!f) return NULL;
     bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
     if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
@@ -5479,12 +6459,16 @@ spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, con
     return f;
 }
 
-static void spyi_sl_add_type(const spyi_type *type, spyi_text *out) {
-    spyi_text_add(out, "%s", type->display);
+// A parameter of the signature's text and list.
+static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_text *text) {
+    spyi_text_add(text, "%s%s%s%s %s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
+                  p->out ? (p->in ? "inout " : "out ") : "", p->type->display, p->name,
+                  p->has_default ? " = ..." : "");
+    out->params[out->param_count++] = *p;
 }
 
 void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
-                          bool specialised, spyi_signature *out) {
+                          spyi_sl_type *constructed, bool specialised, spyi_signature *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
@@ -5494,40 +6478,51 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
-    out->generic = !specialised && generic && (!strchr(name, '<') || (owns && !strchr(last, '<')));
+    out->generic =
+        !specialised && generic && !constructed && (!strchr(name, '<') || (owns && !strchr(last, '<')));
     out->differentiable =
         lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
-    out->result =
-        spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
+    out->result = constructed ? spyi_sl_to_type(unit, live, constructed, false)
+                              : spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function),
+                                                out->generic);
+    bool method = !constructed && spyi_sl_needs_instance(unit, live, function, name);
+    out->callee = constructed ? SPYI_CALLEE_CONSTRUCTOR : method ? SPYI_CALLEE_METHOD : SPYI_CALLEE_FUNCTION;
+    out->spelling = spyi_strdup(constructed ? out->result->name : method ? last : name);
     unsigned count = lib->spReflectionFunction_GetParameterCount(function);
-    out->params = (spyi_param *)calloc(count + 1, sizeof *out->params);
+    out->params = (spyi_param *)calloc(count + 2, sizeof *out->params);
     spyi_text text = { NULL, 0, 0 };
-    spyi_sl_add_type(out->result, &text);
-    spyi_text_add(&text, " %.*s(",
+    if (!constructed) spyi_text_add(&text, "%s ", out->result->display);
+    spyi_text_add(&text, "%.*s(",
                   (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
                                                          : (ptrdiff_t)strlen(name)),
                   name);
+    if (method && out->params) {
+        spyi_param p;
+        memset(&p, 0, sizeof p);
+        p.name = spyi_strdup("this");
+        p.type = spyi_sl_to_type(unit, live, spyi_sl_owner(unit, live, name), false);
+        p.in = true;
+        p.out = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_MUTATING) != NULL;
+        spyi_sl_add_param(out, &p, &text);
+    }
     for (unsigned i = 0; i < count && out->params; ++i) {
         spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
         spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
         const char *param_name = v ? lib->spReflectionVariable_GetName(v) : NULL;
-        spyi_param *p = &out->params[out->param_count];
+        spyi_param p;
+        memset(&p, 0, sizeof p);
         if (!v) continue;
-        p->type = spyi_sl_to_type(unit, live, type, out->generic);
+        p.type = spyi_sl_to_type(unit, live, type, out->generic);
         // An empty pack is listed as one parameter of a type without a name: it takes no argument.
-        if (p->type->kind == SPYI_TYPE_OTHER && strcmp(p->type->name, "?") == 0 && specialised) continue;
-        p->name = spyi_strdup(param_name ? param_name : "");
+        if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
+        p.name = spyi_strdup(param_name ? param_name : "");
         bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
         bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
-        p->out = is_out || is_inout;
-        p->in = !is_out || is_inout;
-        p->no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
-        p->has_default = lib->spReflectionVariable_HasDefaultValue(v);
-        spyi_text_add(&text, "%s%s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
-                      p->out ? (p->in ? "inout " : "out ") : "");
-        spyi_sl_add_type(p->type, &text);
-        spyi_text_add(&text, " %s%s", p->name, p->has_default ? " = ..." : "");
-        out->param_count++;
+        p.out = is_out || is_inout;
+        p.in = !is_out || is_inout;
+        p.no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
+        p.has_default = lib->spReflectionVariable_HasDefaultValue(v);
+        spyi_sl_add_param(out, &p, &text);
     }
     spyi_text_add(&text, ")");
     out->display = spyi_strdup(spyi_text_str(&text));
@@ -5538,26 +6533,17 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     memset(out, 0, sizeof *out);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-    spyi_sl_function *found = spyi_sl_find_function(unit, live, name);
-    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0, left_out = 0;
-    bool method = found && spyi_sl_is_method(unit, live, name);
+    spyi_sl_type *constructed = NULL;
+    spyi_sl_function *found = spyi_sl_find_function(unit, live, name, &constructed);
+    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0;
     out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
-    for (uint32_t i = 0; i < count && out->items; ++i) {
-        spyi_sl_function *f = spyi_sl_overload(unit, found, i);
-        // A method of an instance has no `this` among its parameters. It stays in a set that has static ones
-        // too, so that their numbers are Slang's; spyi_unit_resolve refuses it.
-        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
-            left_out++;
-        spyi_sl_to_signature(unit, live, f, name, false, &out->items[out->count++]);
-    }
+    for (uint32_t i = 0; i < count && out->items; ++i)
+        spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), name, constructed, false,
+                             &out->items[out->count++]);
     spyi_global_unlock();
-    if (count > 0 && left_out == count) {
-        spyi_overloads_free(out);
-        spyi_text_add(
-            error, "'%s' is a method of an instance; only functions and static methods can be called by name",
-            name);
-    }
-    return SPY_OK;
+    if (out->items) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
 }
 
 void spyi_signature_free(spyi_signature *signature) {
@@ -5565,6 +6551,7 @@ void spyi_signature_free(spyi_signature *signature) {
     for (uint32_t i = 0; i < signature->param_count; ++i) free((void *)(uintptr_t)signature->params[i].name);
     free(signature->params);
     free(signature->display);
+    free(signature->spelling);
     memset(signature, 0, sizeof *signature);
 }
 
@@ -5699,18 +6686,21 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
     spyi_sl_type **slang_types = (spyi_sl_type **)calloc(count + 1, sizeof(spyi_sl_type *));
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 2);
-    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name) : NULL;
+    spyi_sl_type *constructed = NULL;
+    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name, &constructed) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
     if (set && (overload < 0 || (uint32_t)overload < overloads) &&
         spyi_sl_argument_types(unit, live, types, count, slang_types)) {
         spyi_sl_function *asked = overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)overload);
-        spyi_sl_function *f = spyi_sl_specialise(unit, asked, slang_types, count);
-        // A method of an instance resolves too, but has no `this` here.
-        if (f && spyi_sl_is_method(unit, live, name) &&
-            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
-            f = NULL;
+        // Slang takes the arguments without the instance, which must be of the very type.
+        uint32_t instance =
+            overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, name) ? 1 : 0;
+        bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, name));
+        spyi_sl_function *f =
+            fits ? spyi_sl_specialise(unit, asked, slang_types + instance, count - instance) : NULL;
+        if (f && overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, name)) f = NULL;
         if (f) {
-            spyi_sl_to_signature(unit, live, f, name, true, out);
+            spyi_sl_to_signature(unit, live, f, name, constructed, true, out);
             good = !spyi_sl_mentions_this(out);
             if (!good) spyi_signature_free(out);
         }
@@ -5998,10 +6988,10 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements
+    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
-    int64_t element_count;
+    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
@@ -6127,6 +7117,9 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
+// >>args.c
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
@@ -6144,12 +7137,24 @@ SPYI_FN void spyi_prepared_free_all(spy_device *device);
 // device to report to; the call says what does not fit.
 
 static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype) {
-    spy_arg arg;
-    memset(&arg, 0, sizeof arg);
+    spy_arg arg; // dims stay unset but for host arrays: clearing them costs more than all the rest
     arg.name = name;
     arg.kind = kind;
     arg.direction = direction;
     arg.dtype = dtype;
+    arg.map_count = 0;
+    memset(arg.map, 0, sizeof arg.map);
+    arg.type = NULL;
+    arg.custom = NULL;
+    arg.value.u = 0;
+    arg.count = 0;
+    return arg;
+}
+
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.custom = kind;
+    memset(arg.dims, 0, sizeof arg.dims);
     return arg;
 }
 
@@ -6648,10 +7653,21 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
     spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
 }
 
+// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
+static void spyi_clean_shape(spy_shape *shape) {
+    spy_shape clean;
+    memset(&clean, 0, sizeof clean);
+    clean.rank = shape->rank;
+    for (uint32_t i = 0; i < clean.rank; i++) clean.dims[i] = shape->dims[i];
+    memcpy(shape, &clean, sizeof clean);
+}
+
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
     int64_t lowest = 0, highest = 0, expected = 1;
     tensor->element_count = spyi_shape_count(&tensor->shape);
     tensor->contiguous = true;
+    spyi_clean_shape(&tensor->shape);
+    spyi_clean_shape(&tensor->strides);
     for (uint32_t i = tensor->shape.rank; i-- > 0;) {
         int64_t n = tensor->shape.dims[i], stride = tensor->strides.dims[i];
         if (n != 1 && stride != expected) tensor->contiguous = false;
@@ -7583,6 +8599,9 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
 
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
 
+// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
+static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
+
 // >>the guard
 
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind) {
@@ -7796,6 +8815,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.embedded = spyi_slang_files;
+        compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
         device->types = spyi_types_create(compiler.target);
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;
@@ -7964,6 +8985,8 @@ SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, 
 
 // Binding: arguments are described as values, signed with a key, and matched to the parameters of one overload.
 
+typedef struct spyi_value_kind spyi_value_kind;
+
 // >>values: what an argument is, in the order in which arguments are written, a struct before its fields
 typedef struct spyi_value {
     const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
@@ -7977,8 +9000,9 @@ typedef struct spyi_value {
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
-    const int64_t *dims;   // of tensors and host arrays
+    const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
+    const spyi_value_kind *custom; // SPY_ARG_CUSTOM
 } spyi_value;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
@@ -8020,13 +9044,14 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 // >>the result of binding
 
 typedef enum spyi_source {
-    SPYI_SOURCE_SCALAR,  // a number: converted into the parameter block
-    SPYI_SOURCE_BYTES,   // host bytes of one value, into the block
-    SPYI_SOURCE_INLINE,  // a host array that feeds one value, into the block
-    SPYI_SOURCE_TENSOR,  // the argument's tensor
-    SPYI_SOURCE_UPLOAD,  // a host array that is run over, through a temporary tensor
-    SPYI_SOURCE_NEW,     // a new tensor
-    SPYI_SOURCE_READBACK // one value that returns to host memory
+    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
+    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
+    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
+    SPYI_SOURCE_TENSOR,   // the argument's tensor
+    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
+    SPYI_SOURCE_NEW,      // a new tensor
+    SPYI_SOURCE_READBACK, // one value that returns to host memory
+    SPYI_SOURCE_KIND      // what leaf.kind says
 } spyi_source;
 
 // A place where the kernel loads or stores.
@@ -8043,7 +9068,41 @@ typedef struct spyi_leaf {
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
     uint32_t consumed;         // trailing dimensions, part of one value
     int64_t consumed_dims[SPY_MAX_RANK];
+    const spyi_value_kind *kind;      // SPYI_SOURCE_KIND; the next four are its own
+    uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
+    bool reads, writes;               // memory of its tensor, anywhere
+    bool untracked;                   // memory that we do not know of
+    const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
+
+// >>kinds of values beyond numbers, host data, element-wise tensors and structs: a file each in kinds/
+
+// Where a value's expression stands.
+typedef struct spyi_place_text {
+    const char *field;   // its field in the parameter block: "spyi.x"
+    const char *element; // number of the call's element, a uint
+    const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
+    uint32_t rank;       // of the call
+} spyi_place_text;
+
+struct spyi_value_kind {
+    const char *name; // in messages: "call_id"
+    // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
+    // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
+    bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);
+    // The Slang type of its field.
+    void (*field)(const spyi_leaf *leaf, spyi_text *out);
+    // Its value for one element, as an expression of leaf->type.
+    void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
+    // Fills its field at each call. false: `error` says what the call gave that does not fit.
+    bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
+};
+
+// The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
+SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
 
 // A parameter or field of the kernel's call, built from a leaf or from its own fields.
 typedef struct spyi_node {
@@ -8064,6 +9123,7 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
+    bool uses_library;    // some kind's expressions need `import slangpy`, and the call's shape
     uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
@@ -8194,6 +9254,16 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
+    case SPY_ARG_CUSTOM: {
+        const char *problem = NULL;
+        v->custom = arg->custom;
+        if (!arg->custom)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "it was not made by one of the spy_arg_* functions");
+        return arg->custom->describe(arg, v, &problem)
+                   ? SPY_OK
+                   : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
+    }
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -8234,7 +9304,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->map_count = (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
-        if (!spyi_key_room(values, 12 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
         key[0] = v->kind;
@@ -8244,6 +9314,10 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
+        if (v->custom) { // kinds are tables: where one lies says which it is
+            memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
+            values->key_size += (uint32_t)sizeof v->custom;
+        }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
         if (v->kind == SPY_ARG_STRUCT) {
@@ -8326,6 +9400,11 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_CUSTOM:
+        spyi_text_add(out, "%s", value->custom->name);
+        if (value->rank) spyi_text_add(out, " ");
+        if (value->rank) spyi_shape_text(&shape, out);
+        break;
     default: spyi_text_add(out, "nothing"); break;
     }
 }
@@ -8534,7 +9613,7 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
-        if (v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+        if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -8604,6 +9683,20 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     return true;
 }
 
+static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                           const spyi_value_kind *kind) {
+    if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = kind;
+    if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+    a->bound.uses_library = true;
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    fit.consumed = leaf->consumed;
+    memcpy(fit.dims, leaf->consumed_dims, sizeof fit.dims);
+    return spyi_set_batch(a, leaf, v, &fit);
+}
+
 // Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
@@ -8611,7 +9704,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT) return spyi_mismatch(a, path, type, v, "");
+    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
     if (v->child_count != type->field_count) {
         // Too many are found below by name; here for the count alone.
         if (v->child_count > type->field_count)
@@ -8669,11 +9762,13 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER || type->kind == SPYI_TYPE_VOID)
+    const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
+    bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
+    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
-    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY)
+    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
     if (v->cast && v->kind != SPY_ARG_NEW) {
@@ -8692,6 +9787,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    if (kind) return spyi_bind_kind(a, leaf, v, kind);
     switch (v->kind) {
     case SPY_ARG_TENSOR:
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
@@ -8835,13 +9931,21 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
+// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
+static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
+    char name[512];
+    snprintf(name, sizeof name, "%s<%s, %u>", form == 3 ? "Tensor" : "RWTensor", v->type->name, v->rank);
+    return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
+}
+
 // The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays.
+// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, 3 and 4 tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
-    if (consumed == 0) return form == 0 ? v->type : NULL;
+    if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
+    if (form >= 3) return consumed == 0 && v->tensor && v->rank ? spyi_whole_view(a, v, form) : NULL;
     if (consumed > v->rank || consumed > 2) return NULL;
     int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
     bool scalar = v->type->kind == SPYI_TYPE_SCALAR;
@@ -8878,6 +9982,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
             if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
+                a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
                 open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
                 !a->values->items[of_param[p]].cast)
                 good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
@@ -8912,6 +10017,7 @@ typedef struct spyi_search {
     const int32_t *of_param;
     int32_t result;
     uint32_t given;
+    bool *fixed; // parameters whose view is known
     const spyi_type **views;
     uint32_t *consumed;
     int queries;
@@ -8919,7 +10025,7 @@ typedef struct spyi_search {
 
 // Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
 static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
-    while (p < q->given && q->open->params[p].type->kind != SPYI_TYPE_OTHER) p++;
+    while (p < q->given && q->fixed[p]) p++;
     if (p == q->given) {
         if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
         return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
@@ -8927,13 +10033,22 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     }
     const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
     for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
-        for (uint32_t form = 0; form < 3 && q->queries < SPYI_MOST_QUERIES; form++) {
+        for (uint32_t form = 0; form < 5 && q->queries < SPYI_MOST_QUERIES; form++) {
             q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
             q->consumed[p] = consumed;
             if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
         }
     }
     return false;
+}
+
+// The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
+static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
+    spyi_text name = { NULL, 0, 0 };
+    if (type->kind == SPYI_TYPE_OTHER) spyi_whole_type_name(type, v, &name);
+    const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
+    spyi_text_free(&name);
+    return whole ? whole : type;
 }
 
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
@@ -8948,12 +10063,15 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
     q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
     q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
-    bool found = false, possible = q.views && q.consumed;
+    q.fixed = (bool *)calloc(q.given + 1, sizeof *q.fixed);
+    bool found = false, possible = q.views && q.consumed && q.fixed;
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
-            q.views[p] = open->params[p].type;
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER ||
+            spyi_kind_of_parameter(open->params[p].type, v)) {
+            q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
+            q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible =
                 spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
@@ -8970,6 +10088,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     if (!found && possible) spyi_no_open(a, open, of_param);
     free(q.views);
     free(q.consumed);
+    free(q.fixed);
     return found;
 }
 
@@ -8985,7 +10104,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER);
+        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
+                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -8994,6 +10114,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
         if (good) {
             // The function keeps its own signature; the plan gets a copy of what it needs of it.
             a->bound.signature.display = spyi_strdup(signature->display);
+            a->bound.signature.spelling = spyi_strdup(signature->spelling);
+            a->bound.signature.callee = signature->callee;
             a->bound.signature.result = signature->result;
             a->bound.signature.differentiable = signature->differentiable;
         }
@@ -9053,7 +10175,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->consumed > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)leaf->consumed;
+            if (leaf->source != SPYI_SOURCE_KIND && leaf->consumed > sizes[leaf->value])
+                sizes[leaf->value] = (uint8_t)leaf->consumed;
         }
         fitting += good;
         sized = sized || (good && attempt.sized);
@@ -9101,7 +10224,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
-        if (generic_failed) spyi_add_compiler_notes(function, values, error);
+        if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
+            spyi_add_compiler_notes(function, values, error);
     }
     free(sizes);
     spyi_bound_free(&winner.bound);
@@ -9174,16 +10298,18 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
     SPYI_PACK_SHIFT,   // and its shift, uint32
-    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
-    SPYI_PACK_INLINE   // host array in the device's layout
+    SPYI_PACK_INLINE,  // host array in the device's layout
+    SPYI_PACK_KIND     // what the leaf's kind packs
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -9213,10 +10339,14 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
+// A type as Slang code spells it.
+SPYI_FN const char *spyi_spell(const spyi_type *type);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
+// Whether it is a tensor that a kind passes whole.
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
@@ -9242,8 +10372,6 @@ typedef struct spyi_emit_state {
     bool failed;        // out of memory
 } spyi_emit_state;
 
-// A type as Slang code spells it.
-SPYI_FN const char *spyi_spell(const spyi_type *type);
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
@@ -9271,6 +10399,10 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char 
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
     return leaf->source == SPYI_SOURCE_TENSOR || leaf->source == SPYI_SOURCE_UPLOAD ||
            leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
 }
 
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
@@ -9423,6 +10555,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
         spyi_text name = { NULL, 0, 0 };
         if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
             spyi_text_add(&name, "p");
+        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
             char put = *c == '.' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
@@ -9457,6 +10590,34 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
+static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text type = { NULL, 0, 0 };
+    if (!leaf->field_size) return;
+    leaf->kind->field(leaf, &type);
+    spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
+                   spyi_text_str(&type), s->names[i]);
+    spyi_text_free(&type);
+}
+
+// Where the current element is, for kinds: its number among the call's elements.
+static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
+    spyi_place_text at;
+    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    if (s->key->rank == 0) spyi_text_add(&element, "0");
+    else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
+    else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
+    at.field = spyi_text_str(&field);
+    at.element = spyi_text_str(&element);
+    at.shape = "spyi._shape";
+    at.rank = s->bound->rank;
+    leaf->kind->load(leaf, &at, out);
+    spyi_text_free(&field);
+    spyi_text_free(&element);
+}
+
 SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     const spyi_variant_key *key = s->key;
@@ -9466,6 +10627,11 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
     if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->uses_library) {
+        spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
+        for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
+            spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
+    }
     if (spyi_needs_coordinates(s)) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
@@ -9476,6 +10642,10 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
+        if (leaf->source == SPYI_SOURCE_KIND) {
+            spyi_declare_kind(s, i);
+            continue;
+        }
         if (!spyi_leaf_in_memory(leaf)) {
             const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
@@ -9735,7 +10905,8 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
@@ -9867,12 +11038,15 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
-        spyi_text_add(arguments, p ? ", " : "");
-        if (node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments)) continue;
+        bool instance =
+            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
+        if (arguments->size) spyi_text_add(arguments, ", ");
+        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
+            continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
         spyi_emit_variables(s, p, spyi_text_str(&name), true, "    ");
-        spyi_text_add(arguments, "%s", spyi_text_str(&name));
+        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
         spyi_text_free(&name);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -9898,6 +11072,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
         spyi_text_free(&name);
     }
+    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
@@ -9964,10 +11139,11 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
-    bool hidden = spyi_is_hidden(function->name);
+    const char *spelling = s->bound->signature.spelling;
+    bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "call_element" : function->name);
+    spyi_emit_body(s, hidden ? "call_element" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
@@ -9991,7 +11167,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (hidden) spyi_emit_wrapper(s, function->name, &out->text);
+    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -10040,6 +11217,554 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
     memset(emitted, 0, sizeof *emitted);
 }
 
+// >>kinds/kinds.h -------------------------------------------------------------------------------------------
+
+// What the kinds of values share. A kind is a file of this room: a table of functions (spyi_value_kind in bind/bind.h) and
+// what makes its arguments.
+
+// Components that a parameter takes of a generator: 1 of a number, N of a vector or array of numbers; 0: it takes none.
+SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
+// `array`, an expression of as many `scalar`s, as a value of `type`. `reverse`: a vector takes the last one first.
+SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
+                               spyi_text *out);
+// "call_id<2>(element, shape)": the usual expression of a coordinate, converted.
+SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
+                            const char *format, ...) SPYI_PRINTF(5, 6);
+
+// >>kinds/kinds.c -------------------------------------------------------------------------------------------
+
+// Numbers that are made in a kernel, as what the parameter wants.
+
+SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
+    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
+    if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
+    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
+}
+
+SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
+                               spyi_text *out) {
+    if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
+    else if (type->kind == SPYI_TYPE_VECTOR)
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_vector", array);
+    else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
+    else spyi_text_add(out, "spyi_array<%s>(%s)", spyi_spell(type->element), array);
+}
+
+SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
+                            const char *format, ...) {
+    char array[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(array, sizeof array, format, list);
+    va_end(list);
+    spyi_kind_convert(leaf->type, scalar, array, reverse, out);
+}
+
+// >>kinds/call_id.c -----------------------------------------------------------------------------------------
+
+// call_id and thread_id: where the element is in the call.
+
+static bool spyi_call_id_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    (void)arg;
+    (void)value;
+    (void)problem;
+    return true;
+}
+
+static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    return spyi_kind_components(leaf->type) > 0;
+}
+
+static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->shape);
+}
+
+static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
+                   at->element);
+}
+
+static const spyi_value_kind spyi_call_id_kind = { "call_id", spyi_call_id_describe, spyi_call_id_bind,
+                                                   NULL,      spyi_call_id_load,     NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id", spyi_call_id_describe, spyi_call_id_bind,
+                                                     NULL,        spyi_thread_id_load,   NULL };
+
+spy_arg spy_arg_call_id(const char *name) {
+    return spyi_custom_arg(name, &spyi_call_id_kind);
+}
+
+spy_arg spy_arg_thread_id(const char *name) {
+    return spyi_custom_arg(name, &spyi_thread_id_kind);
+}
+
+// >>kinds/grid.c --------------------------------------------------------------------------------------------
+
+// grid: coordinates of a shape that the argument itself brings, with offset and stride.
+
+static bool spyi_fits_int(int64_t value) {
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+static bool spyi_grid_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    const spy_grid_desc *desc = (const spy_grid_desc *)arg->value.data;
+    *problem = "expected a spy_grid_desc, got NULL";
+    if (!desc) return false;
+    uint32_t rank = desc->shape.rank;
+    *problem = "the rank of its shape is not 1 to SPY_MAX_RANK";
+    if (rank < 1 || rank > SPY_MAX_RANK) return false;
+    *problem = "the ranks of its offset and stride are not that of its shape, or 0";
+    if ((desc->offset.rank && desc->offset.rank != rank) || (desc->stride.rank && desc->stride.rank != rank))
+        return false;
+    for (uint32_t d = 0; d < rank; d++) {
+        *problem = "its sizes must be 0 to 2147483647, or -1 for any";
+        if (desc->shape.dims[d] < -1 || !spyi_fits_int(desc->shape.dims[d])) return false;
+        *problem = "its offset and stride must fit 32 bits";
+        if (desc->offset.rank && !spyi_fits_int(desc->offset.dims[d])) return false;
+        if (desc->stride.rank && !spyi_fits_int(desc->stride.dims[d])) return false;
+    }
+    value->rank = (uint8_t)rank;
+    value->dims = desc->shape.dims;
+    return true;
+}
+
+static bool spyi_grid_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    leaf->field_size = 8u * value->rank;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) == value->rank;
+}
+
+static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "SpyiGrid<%u>", leaf->batch_rank);
+}
+
+static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    uint32_t map = 0;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%xu)", at->element, at->shape,
+                   at->field, map);
+}
+
+static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_grid_desc *desc = (const spy_grid_desc *)value->arg->value.data;
+    int32_t *out = (int32_t *)field;
+    (void)error;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
+        out[leaf->batch_rank + d] = desc->stride.rank ? (int32_t)desc->stride.dims[d] : 1;
+    }
+    return true;
+}
+
+static const spyi_value_kind spyi_grid_kind = { "grid",          spyi_grid_describe, spyi_grid_bind,
+                                                spyi_grid_field, spyi_grid_load,     spyi_grid_pack };
+
+spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_grid_kind);
+    arg.value.data = desc;
+    return arg;
+}
+
+// >>kinds/range.c -------------------------------------------------------------------------------------------
+
+// range: start, start + step, ... along one dimension, as numpy's arange.
+
+// What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
+enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
+
+static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    *problem =
+        arg->dims[SPYI_RANGE_STEP] == 0 ? "its step is 0" : "its start, stop and step must fit 32 bits";
+    value->rank = 1;
+    value->dims = arg->dims;
+    return arg->dims[SPYI_RANGE_COUNT] >= 0;
+}
+
+static bool spyi_range_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    leaf->field_size = 8;
+    leaf->field_align = 4;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+}
+
+static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "SpyiRange");
+}
+
+static void spyi_range_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.start + %s.step * spyi_coordinate(%s, %s, %u))", spyi_spell(leaf->type),
+                  at->field, at->field, at->element, at->shape, leaf->map[0]);
+}
+
+static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    int32_t *out = (int32_t *)field;
+    (void)leaf;
+    (void)error;
+    out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
+    out[1] = (int32_t)value->arg->dims[SPYI_RANGE_STEP];
+    return true;
+}
+
+static const spyi_value_kind spyi_range_kind = { "range",          spyi_range_describe, spyi_range_bind,
+                                                 spyi_range_field, spyi_range_load,     spyi_range_pack };
+
+spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
+    bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
+                stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
+    int64_t distance = good ? (step > 0 ? stop - start : start - stop) : 0, size = step > 0 ? step : -step;
+    arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
+    arg.dims[SPYI_RANGE_START] = start;
+    arg.dims[SPYI_RANGE_STEP] = step;
+    return arg;
+}
+
+// >>kinds/random.c ------------------------------------------------------------------------------------------
+
+// wang_hash and rand_float: a sequence of random numbers for each element.
+
+// What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
+enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
+
+static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
+    float range[2];
+    (void)value;
+    memcpy(range, bits, sizeof range);
+    *problem = "seed and zero_seed are both given";
+    if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
+    *problem = "low and high must be finite, with low <= high";
+    return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
+}
+
+static bool spyi_hash_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
+    leaf->field_size = 16;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
+}
+
+static bool spyi_random_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
+    leaf->field_size = 16;
+    leaf->field_align = 4;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_FLOAT16;
+}
+
+static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "SpyiSequence");
+}
+
+static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_UINT32, false, out, "spyi_hash<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->field);
+}
+
+static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_kind_call(leaf, SPY_FLOAT32, false, out, "spyi_random<%u>(%s, %s)", spyi_kind_components(leaf->type),
+                   at->element, at->field);
+}
+
+static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    uint32_t *out = (uint32_t *)field;
+    (void)leaf;
+    (void)error;
+    for (int i = 0; i < 4; i++) out[i] = (uint32_t)value->arg->dims[i];
+    return true;
+}
+
+static const spyi_value_kind spyi_hash_kind = { "wang_hash",       spyi_random_describe, spyi_hash_bind,
+                                                spyi_random_field, spyi_hash_load,       spyi_random_pack };
+static const spyi_value_kind spyi_random_kind = { "rand_float",      spyi_random_describe, spyi_random_bind,
+                                                  spyi_random_field, spyi_random_load,     spyi_random_pack };
+
+// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
+static uint32_t spyi_wang_hash(uint32_t seed) {
+    seed = (seed ^ 61u) ^ (seed >> 16);
+    seed *= 9u;
+    seed = seed ^ (seed >> 4);
+    seed *= 0x27d4eb2du;
+    return seed ^ (seed >> 15);
+}
+
+static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, const spy_random_desc *desc,
+                               float low, float high) {
+    spy_arg arg = spyi_custom_arg(name, kind);
+    float range[2];
+    uint32_t bits[2], seed = 2640457667u;
+    bool hash = !desc || !desc->no_hash_seed;
+    if (desc && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    range[0] = low;
+    range[1] = high;
+    memcpy(bits, range, sizeof bits);
+    arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
+    arg.dims[SPYI_RANDOM_WARMUP] = !desc ? 0 : desc->seed && desc->zero_seed ? -1 : (int64_t)desc->warmup;
+    arg.dims[SPYI_RANDOM_LOW] = bits[0];
+    arg.dims[SPYI_RANDOM_HIGH] = bits[1];
+    return arg;
+}
+
+spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc) {
+    return spyi_random_arg(name, &spyi_hash_kind, desc, 0, 1);
+}
+
+spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc) {
+    return spyi_random_arg(name, &spyi_random_kind, desc, low, high);
+}
+
+// >>kinds/whole.c -------------------------------------------------------------------------------------------
+
+// Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
+
+// >>names of types: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2"
+
+typedef struct spyi_type_parts {
+    char base[64]; // without its namespace
+    char *arguments[2];
+    uint32_t count; // of arguments, further ones included
+} spyi_type_parts;
+
+static void spyi_free_parts(spyi_type_parts *parts) {
+    free(parts->arguments[0]);
+    free(parts->arguments[1]);
+}
+
+static void spyi_split_type(const char *name, spyi_type_parts *parts) {
+    size_t length = strcspn(name, "<");
+    const char *base = name, *begin = name + length;
+    memset(parts, 0, sizeof *parts);
+    for (const char *c = name; c < begin; c++)
+        if (*c == '.' || *c == ':') base = c + 1;
+    snprintf(parts->base, sizeof parts->base, "%.*s", (int)(begin - base), base);
+    int depth = 0;
+    for (const char *c = begin; *c; c++) {
+        if (*c == '<' && depth++ == 0) begin = c + 1;
+        if (*c == '>') depth--;
+        bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
+        if (!ends) continue;
+        while (*begin == ' ') begin++;
+        if (parts->count < 2) {
+            spyi_text text = { NULL, 0, 0 };
+            spyi_text_add_n(&text, begin, (size_t)(c - begin));
+            parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));
+            spyi_text_free(&text);
+        }
+        parts->count++;
+        begin = c + 1;
+    }
+}
+
+// Whether `name` is this type: by what it means, or by its name.
+static const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
+    const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
+    if (parsed) return parsed;
+    return name && strcmp(given->name, name) == 0 ? given : NULL;
+}
+
+// >>tensors
+
+// What an argument becomes for a parameter of these types, and what the kernel may do with it.
+static const struct spyi_family {
+    const char *parameter, *passed;
+    bool reads, writes;
+} spyi_families[] = {
+    { "Tensor", "Tensor", true, false },
+    { "ITensor", "Tensor", true, false },
+    { "WTensor", "WTensor", false, true },
+    { "IWTensor", "WTensor", false, true },
+    { "RWTensor", "RWTensor", true, true },
+    { "IRWTensor", "RWTensor", true, true },
+    { "AtomicTensor", "AtomicTensor", true, true },
+};
+
+static const struct spyi_family *spyi_family_of(const char *base) {
+    for (size_t i = 0; i < sizeof spyi_families / sizeof spyi_families[0]; i++)
+        if (strcmp(spyi_families[i].parameter, base) == 0) return &spyi_families[i];
+    return NULL;
+}
+
+static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_text passed = { NULL, 0, 0 };
+    spyi_fit fit;
+    spyi_split_type(leaf->type->name, &parts);
+    const struct spyi_family *family = spyi_family_of(parts.base);
+    long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
+    bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
+                spyi_fit_memory(value->type, element, true, &fit) && rank + fit.consumed <= SPY_MAX_RANK;
+    if (good) {
+        spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
+        leaf->kind_type = spyi_type_other(types, passed.data)->name;
+        leaf->element = element;
+        leaf->reads = family->reads;
+        leaf->writes = family->writes;
+        leaf->consumed = (uint32_t)rank + fit.consumed;
+        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // any size
+        for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
+        uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
+        leaf->field_align = 8;
+        leaf->field_size = 16u + 8u * (uint32_t)rank + 4u * rows;
+    }
+    spyi_text_free(&passed);
+    spyi_free_parts(&parts);
+    return good;
+}
+
+static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
+    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
+    else spyi_text_add(out, "%s", leaf->kind_type);
+}
+
+// A tensor of more dimensions than the parameter is run over: each element of the call gets its own part.
+static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    if (leaf->batch_rank == 0) {
+        spyi_text_add(out, "%s", at->field);
+        return;
+    }
+    spyi_text_add(out, "spyi_row(%s.tensor, ", at->field);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        spyi_text_add(out, "%s%s.strides[%u] * spyi_coordinate(%s, %s, %u)", d ? " + " : "", at->field, d,
+                      at->element, at->shape, leaf->map[d]);
+    spyi_text_add(out, ")");
+}
+
+// How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
+static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
+    int64_t pack = 1;
+    for (uint32_t d = t->shape.rank; d-- > 0 && leaf->consumed_dims[d - leaf->batch_rank] != -1;) {
+        if (t->shape.dims[d] != 1 && t->strides.dims[d] != pack) return 0;
+        pack *= t->shape.dims[d];
+        if (d == leaf->batch_rank) break;
+    }
+    for (uint32_t d = 0; d < t->shape.rank && pack > 1; d++)
+        if (t->shape.dims[d] > 1 && t->strides.dims[d] >= pack && t->strides.dims[d] % pack) return 0;
+    return pack;
+}
+
+static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint8_t *out = (uint8_t *)field;
+    int64_t pack = spyi_whole_pack(leaf, t);
+    uint64_t element = spyi_type_device_stride(leaf->element), first = t->offset_bytes - t->begin_bytes;
+    if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
+        spyi_text_add(error, "its trailing dimensions do not lie next to each other, as %s needs",
+                      leaf->element->display);
+        return false;
+    }
+    if (!t->storage->chunk.address || (t->end_bytes - t->begin_bytes) / element > INT32_MAX) {
+        spyi_text_add(error, t->storage->chunk.address
+                                 ? "it spans more than 2147483647 elements, which a tensor in Slang cannot"
+                                 : "the device has no pointers, which tensors in Slang are made of");
+        return false;
+    }
+    uint64_t address = t->storage->chunk.address + t->storage->offset + t->begin_bytes;
+    uint32_t offset = (uint32_t)(first / element), rank = 0;
+    memcpy(out, &address, 8);
+    memcpy(out + 8, &offset, 4);
+    while (rank < leaf->consumed && leaf->consumed_dims[rank] == -1) rank++;
+    for (uint32_t d = 0; d < rank; d++) {
+        uint32_t dim = leaf->batch_rank + d;
+        int32_t size = (int32_t)t->shape.dims[dim];
+        int32_t stride = t->shape.dims[dim] == 1 ? 0 : (int32_t)(t->strides.dims[dim] / pack);
+        memcpy(out + 16 + 4 * d, &size, 4);
+        memcpy(out + 16 + 4 * (rank + d), &stride, 4);
+    }
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)(t->strides.dims[d] / pack);
+        memcpy(out + 16 + 8 * rank + 4 * d, &stride, 4);
+    }
+    return true;
+}
+
+static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,
+                                                 spyi_whole_bind, spyi_whole_field,
+                                                 spyi_whole_load, spyi_whole_fill };
+
+// >>pointers
+
+static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    const spyi_type *element = parts.count ? spyi_type_parse(types, parts.arguments[0]) : NULL;
+    bool good = parts.arguments[0] != NULL;
+    if (value->tensor) {
+        if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
+        spyi_fit fit;
+        good = element && spyi_fit_memory(value->type, element, true, &fit);
+        leaf->reads = true;
+        leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
+        leaf->consumed = value->rank;
+        for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1;
+    } else {
+        leaf->untracked = true;
+    }
+    leaf->field_size = leaf->field_align = 8;
+    spyi_free_parts(&parts);
+    return good;
+}
+
+// Slang spells "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which it does not read: T* it does.
+static void spyi_pointer_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
+    spyi_free_parts(&parts);
+}
+
+static void spyi_pointer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
+}
+
+static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint64_t address =
+        t ? t->storage->chunk.address + t->storage->offset + t->offset_bytes : value->arg->value.u;
+    (void)leaf;
+    memcpy(field, &address, 8);
+    if (!t || t->storage->chunk.address) return true;
+    spyi_text_add(error, "the device has no pointers");
+    return false;
+}
+
+static const spyi_value_kind spyi_pointer_kind = { "pointer",         NULL,
+                                                   spyi_pointer_bind, spyi_pointer_field,
+                                                   spyi_pointer_load, spyi_pointer_fill };
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
+    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
+                                  : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
+                                                                                : NULL;
+    spyi_free_parts(&parts);
+    return kind;
+}
+
+SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    const struct spyi_family *family = spyi_family_of(parts.base);
+    long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    if (family)
+        spyi_text_add(out, "%s<%s, %ld>", family->passed, value->type->name, rank ? rank : (long)value->rank);
+    spyi_free_parts(&parts);
+}
+
 // >>call/call_internal.h ------------------------------------------------------------------------------------
 
 // A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
@@ -10051,6 +11776,39 @@ typedef struct spyi_variant {
     spyi_kernel *kernel;
 } spyi_variant;
 
+// >>launch: one call's shapes and memory, worked out before anything is recorded
+
+#define SPYI_GEOMETRY_BYTES (offsetof(spy_tensor, contiguous) - offsetof(spy_tensor, shape))
+
+typedef struct spyi_launch_leaf {
+    spyi_storage *storage; // NULL until temporaries are made
+    uint64_t offset;       // byte of element 0 in the storage
+    uint64_t begin, end;   // bytes of its elements
+    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
+    int64_t strides[SPY_MAX_RANK];         // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];           // per consumed dimension, in elements
+    uint32_t memory_size;                  // bytes of one memory element
+    uint64_t binding_offset;               // in the chunk, when bindings are used
+    uint64_t storage_offset;               // of the storage in the chunk when that was worked out
+    uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
+    uint64_t base;                         // memory elements from there to element 0
+    uint64_t first;                        // with pointers: from the lowest element to element 0
+} spyi_launch_leaf;
+
+typedef struct spyi_launch {
+    spy_shape shape; // of the call
+    int64_t count;   // elements
+    uint32_t rank;   // collapsed
+    int64_t dims[SPY_MAX_RANK];
+    spyi_variant_key key;
+    spyi_launch_leaf *leaves; // of the plan's bound call
+    uint32_t groups[3];
+    uint8_t *block; // parameters, as packed for the variant
+    uint32_t block_capacity;
+    spyi_variant *
+        repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
+} spyi_launch;
+
 // >>plans: what one signature of a function became
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
@@ -10061,6 +11819,7 @@ struct spyi_plan {
     int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;
+    spyi_launch launch; // the running call's, or the last one's
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -10068,29 +11827,6 @@ struct spyi_plan {
     spyi_plan *newer, *older; // by use
     spyi_plan *retired;       // next of those that wait for the GPU
 };
-
-// >>launch: one call's shapes and memory, worked out before anything is recorded
-typedef struct spyi_launch_leaf {
-    spyi_storage *storage; // NULL until temporaries are made
-    uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
-    uint32_t memory_size;          // bytes of one memory element
-    uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t base;                 // memory elements from there to element 0
-    uint64_t first;                // with pointers: from the lowest element to element 0
-} spyi_launch_leaf;
-
-typedef struct spyi_launch {
-    spy_shape shape; // of the call
-    int64_t count;   // elements
-    uint32_t rank;   // collapsed
-    int64_t dims[SPY_MAX_RANK];
-    spyi_variant_key key;
-    spyi_launch_leaf leaves[SPYI_MOST_MEMORY_LEAVES];
-} spyi_launch;
 
 // >>the cache and what calls reuse
 struct spyi_plan_slot {
@@ -10104,10 +11840,7 @@ struct spyi_cache {
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
     spyi_values values; // of the running call
-    spyi_launch launch;
-    uint8_t *block; // parameter block of the running call
-    uint32_t block_capacity;
-    bool extended; // the last look-up added sizes to the key
+    bool extended;      // the last look-up added sizes to the key
 };
 
 // cache.c
@@ -10130,15 +11863,16 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
-// launch.c: shapes, broadcasting, collapse, choice of variant. Records nothing and allocates nothing.
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error);
+// launch.c: shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 
 // overlap.c
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error);
 // Places the bindings of temporaries once they have memory.
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
 // run.c
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
@@ -10161,6 +11895,8 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
+    free(plan->launch.leaves);
+    free(plan->launch.block);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -10315,7 +12051,6 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
     }
     stbds_hmfree(cache->table);
     spyi_values_free(&cache->values);
-    free(cache->block);
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;
 }
@@ -10345,6 +12080,13 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status == SPY_OK)
+        plan->launch.leaves =
+            (spyi_launch_leaf *)calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+    if (status == SPY_OK && !plan->launch.leaves) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
     }
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
@@ -10566,13 +12308,15 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
         for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
+            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
                 return spyi_size_error(leaf, v, d, error);
-        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
+        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
+            leaf->source != SPYI_SOURCE_KIND)
+            continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
             int64_t size = v->dims[d];
-            if (size == 1 || size == call->dims[k]) continue;
+            if (size == 1 || size == -1 || size == call->dims[k]) continue;
             if (call->dims[k] == 1) {
                 call->dims[k] = size;
                 owner[k] = i;
@@ -10762,7 +12506,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     return true;
 }
 
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
@@ -10796,11 +12541,21 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error) {
+// Where a leaf's tensor lies, and all that a repeated launch must find again.
+static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
+    at->storage = tensor->storage;
+    at->begin = tensor->begin_bytes;
+    at->end = at->reach = tensor->end_bytes;
+    at->storage_offset = tensor->storage->offset;
+    memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
+}
+
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
+    spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
+    launch->repeatable = NULL;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -10813,17 +12568,17 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        if (!spyi_leaf_in_memory(leaf)) continue;
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
+        if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
+        if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
         spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
-            at->begin = v->tensor->begin_bytes;
-            at->end = v->tensor->end_bytes;
+            spyi_launch_tensor(at, v->tensor);
         } else {
             at->begin = 0;
             at->end = leaf->source == SPYI_SOURCE_READBACK
@@ -10858,8 +12613,43 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     launch->key.walk_count = (uint8_t)b->leaf_count;
     int64_t per_group =
         (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    launch->key.folded = (launch->count + per_group - 1) / per_group > (int64_t)limits->info.max_group_count;
+    int64_t groups = (launch->count + per_group - 1) / per_group, most = limits->info.max_group_count;
+    launch->key.folded = groups > most;
+    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
     return SPY_OK;
+}
+
+// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
+// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
+    spyi_launch *launch = &plan->launch;
+    const spyi_bound *b = &plan->bound;
+    if (!launch->repeatable) return false;
+    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    grid = (grid > 64 ? grid : 64) - 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
+        const spy_tensor *t = values->items[b->leaves[i].value].tensor;
+        spyi_launch_leaf *at = &launch->leaves[i];
+        const spyi_storage *storage = t->storage;
+        if (memcmp(at->geometry, &t->shape, sizeof at->geometry) != 0 || storage->size < at->reach ||
+            ((storage->offset ^ at->storage_offset) & grid) != 0 ||
+            (launch->key.bindings && storage->offset + at->binding_offset < at->storage_offset))
+            return false;
+        at->binding_offset += storage->offset - at->storage_offset;
+        at->storage_offset = storage->offset;
+        at->storage = t->storage;
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        for (uint32_t j = 0; j < b->leaf_count; j++)
+            if (j != i && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+                launch->leaves[j].storage == launch->leaves[i].storage)
+                return false;
+    }
+    return true;
 }
 
 // >>call/overlap.c ------------------------------------------------------------------------------------------
@@ -11151,13 +12941,18 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row,
-                                  uint8_t *block, spyi_text *error) {
+// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                  spyi_text *error) {
     const spyi_launch *launch = s->launch;
+    uint8_t *block = launch->block;
+    uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
-    memset(block, 0, variant->emitted.block_size);
+    spyi_text problem = { NULL, 0, 0 };
+    if (!repeats) memset(block, 0, variant->emitted.block_size);
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
+        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
         const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
         const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
         uint8_t *out = block + pack->offset;
@@ -11170,6 +12965,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_SHAPE:
+            u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
+            memcpy(out, &u, 4);
+            break;
         case SPYI_PACK_SIZE:
             u = (uint32_t)launch->dims[pack->dim];
             memcpy(out, &u, 4);
@@ -11205,6 +13004,14 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
                 return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
             break;
+        case SPYI_PACK_KIND:
+            spyi_text_clear(&problem);
+            if (!leaf->kind->pack(leaf, &s->values->items[leaf->value], out, &problem)) {
+                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+                spyi_text_free(&problem);
+                return SPY_ERROR_OUT_OF_RANGE;
+            }
+            break;
         }
     }
     return SPY_OK;
@@ -11218,19 +13025,32 @@ static bool spyi_take_hazards(spyi_run_state *s) {
     bool barrier = false;
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
-        barrier = spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
+            continue;
+        barrier =
+            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
     }
+    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
-        if (b->leaves[i].in) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (b->leaves[i].out) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
+        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
+        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
+        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
+        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
     s->plan->last_submit = submit;
     return barrier;
+}
+
+// What the kernel may have written where nobody knows must be waited for by all that follows.
+static void spyi_owe_barrier(spyi_run_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
+        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
 }
 
 // While an engine's command buffer is recorded into, no result can come back within the call.
@@ -11251,32 +13071,26 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
-                                       spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                       bool timed, spyi_text *error) {
     spy_device *device = s->device;
-    spyi_cache *cache = device->cache;
+    spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    if (cache->block_capacity < e->block_size) { // host values may be copied with their padding
-        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size + 64);
+    if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
+        uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
         }
-        cache->block = block;
-        cache->block_capacity = e->block_size;
+        launch->block = block;
+        launch->block_capacity = e->block_size;
     }
-    uint64_t per_group = (uint64_t)e->group_size * variant->key.width * variant->key.unroll;
-    uint64_t groups = ((uint64_t)s->launch->count + per_group - 1) / per_group;
-    uint64_t most = device->base->limits.info.max_group_count;
-    dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
-    dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);
-    dispatch.groups[2] = 1;
-    spy_status status = spyi_pack_block(s, variant, dispatch.groups[0] * e->group_size, cache->block, error);
+    spy_status status = spyi_pack_block(s, variant, repeats, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
@@ -11284,7 +13098,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
-    dispatch.block = cache->block;
+    dispatch.block = launch->block;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.bindings = bindings;
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
@@ -11292,6 +13107,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.barrier = spyi_take_hazards(s);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
+    spyi_owe_barrier(s);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -11314,6 +13130,37 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
+static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
+    spyi_plan *plan = s->plan;
+    const spyi_launch *launch = s->launch;
+    *variant = NULL;
+    spy_status status = spyi_launch_shape(plan, s->values, error);
+    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status != SPY_OK || launch->count == 0) return status;
+    status = spyi_check_overlap(s->bound, s->values, launch, error);
+    if (status != SPY_OK) return status;
+    *variant = spyi_variant_find(plan, &launch->key);
+    if (*variant) return SPY_OK;
+    status = spyi_variant_create(plan, &launch->key, variant, error);
+    if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
+    if (status == SPY_OK) s->device->stats.kernels_built++;
+    return status;
+}
+
+// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
+static bool spyi_is_repeatable(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_source source = b->leaves[i].source;
+        if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
+            continue;
+        if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
+            source != SPYI_SOURCE_NEW)
+            return false;
+    }
+    return true;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -11322,29 +13169,20 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.plan = plan;
     s.bound = &plan->bound;
     s.values = values;
-    s.launch = &device->cache->launch;
+    s.launch = &plan->launch;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
-    spy_status status = spyi_launch_shape(plan, values, s.launch, error);
-    if (status == SPY_OK && device->base->deferred) status = spyi_check_deferred(&s, error);
+    spy_status status = SPY_OK;
+    spyi_variant *variant = s.launch->repeatable;
+    bool repeats = spyi_launch_repeats(plan, values);
+    s.launch->repeatable = NULL; // until this one has run
+    if (!repeats) status = spyi_choose(&s, &variant, error);
     if (status != SPY_OK) return status;
-    spyi_variant *variant = NULL;
-    if (s.launch->count > 0) {
-        status = spyi_check_overlap(s.bound, values, s.launch, error);
-        if (status != SPY_OK) return status;
-        variant = spyi_variant_find(plan, &s.launch->key);
-        if (!variant) {
-            status = spyi_variant_create(plan, &s.launch->key, &variant, error);
-            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-            if (status != SPY_OK) return status;
-            device->stats.kernels_built++;
-        }
-    }
     status = spyi_make_memory(&s, error);
     if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
-        status = spyi_launch_place(plan, s.launch, error);
+        status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = spyi_dispatch_launch(&s, variant, timed, error);
+        status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
         device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
@@ -11355,6 +13193,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
                 *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
     spyi_free_made(&s, status == SPY_OK);
+    if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
 }
 
@@ -11406,8 +13245,8 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
 
 // >>explaining
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch,
-                         spyi_text *out) {
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+    const spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -11437,13 +13276,12 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
-    spyi_launch *launch = &device->cache->launch;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_status status = spyi_describe(function, args, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) status = spyi_launch_shape(plan, values, launch, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, launch, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, &out);
     size_t size = out.size;
     if (text && capacity) {
         size_t n = size < capacity - 1 ? size : capacity - 1;
@@ -11539,10 +13377,10 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>the work
 
 // Makes the variant that a call with these values needs, unless the plan has it.
-static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                       spyi_text *error) {
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    const spyi_launch *launch = &plan->launch;
     spyi_variant *variant = NULL;
-    spy_status status = spyi_launch_shape(plan, values, launch, error);
+    spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
     status = spyi_variant_create(plan, &launch->key, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
@@ -11550,11 +13388,8 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
 
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
-    spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
-    p->status =
-        launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
-    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
-    free(launch);
+    p->status = spyi_plan_create(p->function, &p->values, &p->made, &p->error);
+    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, &p->error);
     spyi_atomic_store(&p->finished, 1);
 }
 
@@ -11641,7 +13476,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
             if (status == SPY_OK) {
                 uint32_t before = p->plan->variant_count;
                 p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+                status = spyi_prepare_variant(p->plan, values, &error);
                 device->stats.kernels_built += p->plan->variant_count - before;
             }
         }

@@ -15,6 +15,8 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
     free(plan->variants);
     spyi_bound_free(&plan->bound);
+    free(plan->launch.leaves);
+    free(plan->launch.block);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -169,7 +171,6 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
     }
     stbds_hmfree(cache->table);
     spyi_values_free(&cache->values);
-    free(cache->block);
     spyi_free(&device->ctx, cache, sizeof *cache);
     device->cache = NULL;
 }

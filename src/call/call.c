@@ -57,8 +57,8 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
 
 // >>explaining
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_launch *launch,
-                         spyi_text *out) {
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+    const spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
@@ -88,13 +88,12 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
-    spyi_launch *launch = &device->cache->launch;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_status status = spyi_describe(function, args, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) status = spyi_launch_shape(plan, values, launch, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, launch, &out);
+    if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    if (status == SPY_OK) spyi_explain(plan, values, &out);
     size_t size = out.size;
     if (text && capacity) {
         size_t n = size < capacity - 1 ? size : capacity - 1;

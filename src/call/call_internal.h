@@ -12,6 +12,39 @@ typedef struct spyi_variant {
     spyi_kernel *kernel;
 } spyi_variant;
 
+// >>launch: one call's shapes and memory, worked out before anything is recorded
+
+#define SPYI_GEOMETRY_BYTES (offsetof(spy_tensor, contiguous) - offsetof(spy_tensor, shape))
+
+typedef struct spyi_launch_leaf {
+    spyi_storage *storage; // NULL until temporaries are made
+    uint64_t offset;       // byte of element 0 in the storage
+    uint64_t begin, end;   // bytes of its elements
+    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
+    int64_t strides[SPY_MAX_RANK];         // per collapsed dimension, in memory elements
+    int64_t inner[SPY_MAX_RANK];           // per consumed dimension, in elements
+    uint32_t memory_size;                  // bytes of one memory element
+    uint64_t binding_offset;               // in the chunk, when bindings are used
+    uint64_t storage_offset;               // of the storage in the chunk when that was worked out
+    uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
+    uint64_t base;                         // memory elements from there to element 0
+    uint64_t first;                        // with pointers: from the lowest element to element 0
+} spyi_launch_leaf;
+
+typedef struct spyi_launch {
+    spy_shape shape; // of the call
+    int64_t count;   // elements
+    uint32_t rank;   // collapsed
+    int64_t dims[SPY_MAX_RANK];
+    spyi_variant_key key;
+    spyi_launch_leaf *leaves; // of the plan's bound call
+    uint32_t groups[3];
+    uint8_t *block; // parameters, as packed for the variant
+    uint32_t block_capacity;
+    spyi_variant *
+        repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
+} spyi_launch;
+
 // >>plans: what one signature of a function became
 typedef struct spyi_plan spyi_plan;
 struct spyi_plan {
@@ -22,6 +55,7 @@ struct spyi_plan {
     int32_t references; // the table, prepared calls
     spy_function *function;
     spyi_bound bound;
+    spyi_launch launch; // the running call's, or the last one's
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -29,29 +63,6 @@ struct spyi_plan {
     spyi_plan *newer, *older; // by use
     spyi_plan *retired;       // next of those that wait for the GPU
 };
-
-// >>launch: one call's shapes and memory, worked out before anything is recorded
-typedef struct spyi_launch_leaf {
-    spyi_storage *storage; // NULL until temporaries are made
-    uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
-    int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
-    int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
-    uint32_t memory_size;          // bytes of one memory element
-    uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t base;                 // memory elements from there to element 0
-    uint64_t first;                // with pointers: from the lowest element to element 0
-} spyi_launch_leaf;
-
-typedef struct spyi_launch {
-    spy_shape shape; // of the call
-    int64_t count;   // elements
-    uint32_t rank;   // collapsed
-    int64_t dims[SPY_MAX_RANK];
-    spyi_variant_key key;
-    spyi_launch_leaf leaves[SPYI_MOST_MEMORY_LEAVES];
-} spyi_launch;
 
 // >>the cache and what calls reuse
 struct spyi_plan_slot {
@@ -65,10 +76,7 @@ struct spyi_cache {
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
     spyi_values values; // of the running call
-    spyi_launch launch;
-    uint8_t *block; // parameter block of the running call
-    uint32_t block_capacity;
-    bool extended; // the last look-up added sizes to the key
+    bool extended;      // the last look-up added sizes to the key
 };
 
 // cache.c
@@ -91,15 +99,16 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
-// launch.c: shapes, broadcasting, collapse, choice of variant. Records nothing and allocates nothing.
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error);
+// launch.c: shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
+// Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 
 // overlap.c
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error);
 // Places the bindings of temporaries once they have memory.
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error);
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
 // run.c. `list`: record into it instead of running; or NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,

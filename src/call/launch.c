@@ -239,7 +239,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     return true;
 }
 
-SPYI_FN spy_status spyi_launch_place(const spyi_plan *plan, spyi_launch *launch, spyi_text *error) {
+SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
@@ -273,11 +274,12 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
-SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                     spyi_text *error) {
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
+    spyi_launch *launch = &plan->launch;
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
+    launch->repeatable = NULL;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -301,6 +303,8 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
         if (at->storage) {
             at->begin = v->tensor->begin_bytes;
             at->end = v->tensor->end_bytes;
+            at->storage_offset = at->storage->offset;
+            memcpy(at->geometry, &v->tensor->shape, sizeof at->geometry);
         } else {
             at->begin = 0;
             at->end = leaf->source == SPYI_SOURCE_READBACK
@@ -335,6 +339,41 @@ SPYI_FN spy_status spyi_launch_shape(const spyi_plan *plan, const spyi_values *v
     launch->key.walk_count = (uint8_t)b->leaf_count;
     int64_t per_group =
         (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    launch->key.folded = (launch->count + per_group - 1) / per_group > (int64_t)limits->info.max_group_count;
+    int64_t groups = (launch->count + per_group - 1) / per_group, most = limits->info.max_group_count;
+    launch->key.folded = groups > most;
+    launch->groups[0] = (uint32_t)(groups > most ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
     return SPY_OK;
+}
+
+// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
+// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
+SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
+    spyi_launch *launch = &plan->launch;
+    const spyi_bound *b = &plan->bound;
+    if (!launch->repeatable) return false;
+    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    grid = (grid > 64 ? grid : 64) - 1;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        const spy_tensor *t = values->items[b->leaves[i].value].tensor;
+        spyi_launch_leaf *at = &launch->leaves[i];
+        const spyi_storage *storage = t->storage;
+        if (memcmp(at->geometry, &t->shape, sizeof at->geometry) != 0 || storage->size < at->reach ||
+            ((storage->offset ^ at->storage_offset) & grid) != 0 ||
+            (launch->key.bindings && storage->offset + at->binding_offset < at->storage_offset))
+            return false;
+        at->binding_offset += storage->offset - at->storage_offset;
+        at->storage_offset = storage->offset;
+        at->storage = t->storage;
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        for (uint32_t j = 0; j < b->leaf_count; j++)
+            if (j != i && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+                launch->leaves[j].storage == launch->leaves[i].storage)
+                return false;
+    }
+    return true;
 }

@@ -23,6 +23,13 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                       SPYI_MOST_MEMORY_LEAVES);
         status = SPY_ERROR_UNSUPPORTED;
     }
+    if (status == SPY_OK)
+        plan->launch.leaves =
+            (spyi_launch_leaf *)calloc(plan->bound.leaf_count + 1, sizeof *plan->launch.leaves);
+    if (status == SPY_OK && !plan->launch.leaves) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
     if (status != SPY_OK) {
         spyi_bound_free(&plan->bound);
         free(plan->key);

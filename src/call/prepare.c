@@ -81,10 +81,10 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 // >>the work
 
 // Makes the variant that a call with these values needs, unless the plan has it.
-static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_launch *launch,
-                                       spyi_text *error) {
+static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    const spyi_launch *launch = &plan->launch;
     spyi_variant *variant = NULL;
-    spy_status status = spyi_launch_shape(plan, values, launch, error);
+    spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
     status = spyi_variant_create(plan, &launch->key, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
@@ -92,11 +92,8 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
 
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
-    spyi_launch *launch = (spyi_launch *)calloc(1, sizeof *launch);
-    p->status =
-        launch ? spyi_plan_create(p->function, &p->values, &p->made, &p->error) : SPY_ERROR_OUT_OF_MEMORY;
-    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, launch, &p->error);
-    free(launch);
+    p->status = spyi_plan_create(p->function, &p->values, &p->made, &p->error);
+    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, &p->error);
     spyi_atomic_store(&p->finished, 1);
 }
 
@@ -183,7 +180,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
             if (status == SPY_OK) {
                 uint32_t before = p->plan->variant_count;
                 p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &device->cache->launch, &error);
+                status = spyi_prepare_variant(p->plan, values, &error);
                 device->stats.kernels_built += p->plan->variant_count - before;
             }
         }

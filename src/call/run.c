@@ -178,13 +178,17 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, uint32_t row,
-                                  uint8_t *block, spyi_text *error) {
+// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
+static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                  spyi_text *error) {
     const spyi_launch *launch = s->launch;
+    uint8_t *block = launch->block;
+    uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
-    memset(block, 0, variant->emitted.block_size);
+    if (!repeats) memset(block, 0, variant->emitted.block_size);
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
+        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
         const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
         const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
         uint8_t *out = block + pack->offset;
@@ -275,35 +279,28 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool timed,
-                                       spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+                                       bool timed, spyi_text *error) {
     spy_device *device = s->device;
-    spyi_cache *cache = device->cache;
+    spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
     uint32_t use_count;
-    if (cache->block_capacity < e->block_size) { // host values may be copied with their padding
-        uint8_t *block = (uint8_t *)realloc(cache->block, e->block_size + 64);
+    if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
+        uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
         }
-        cache->block = block;
-        cache->block_capacity = e->block_size;
+        launch->block = block;
+        launch->block_capacity = e->block_size;
     }
-    uint64_t per_group = (uint64_t)e->group_size * variant->key.width * variant->key.unroll;
-    uint64_t groups = ((uint64_t)s->launch->count + per_group - 1) / per_group;
-    uint64_t most = device->base->limits.info.max_group_count;
-    dispatch.groups[0] = (uint32_t)(groups > most ? most : groups);
-    dispatch.groups[1] = (uint32_t)((groups + dispatch.groups[0] - 1) / dispatch.groups[0]);
-    dispatch.groups[2] = 1;
-    dispatch.indirect = dispatch.indirect_offset = 0;
-    spy_status status = spyi_pack_block(s, variant, dispatch.groups[0] * e->group_size, cache->block, error);
+    spy_status status = spyi_pack_block(s, variant, repeats, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[e->bindings[i]];
+        const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         bindings[i].handle = at->storage->chunk.handle;
         bindings[i].offset = at->binding_offset;
         bindings[i].range = at->storage->offset + at->reach - at->binding_offset;
@@ -311,7 +308,9 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
     dispatch.kernel = variant->kernel;
-    dispatch.block = cache->block;
+    dispatch.block = launch->block;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = dispatch.indirect_offset = 0;
     dispatch.bindings = bindings;
     use_count = spyi_collect_uses(s, uses);
     if (s->list)
@@ -345,6 +344,35 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
+static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
+    spyi_plan *plan = s->plan;
+    const spyi_launch *launch = s->launch;
+    *variant = NULL;
+    spy_status status = spyi_launch_shape(plan, s->values, error);
+    if (status == SPY_OK) status = spyi_check_deferred(s, error);
+    if (status != SPY_OK || launch->count == 0) return status;
+    status = spyi_check_overlap(s->bound, s->values, launch, error);
+    if (status != SPY_OK) return status;
+    *variant = spyi_variant_find(plan, &launch->key);
+    if (*variant) return SPY_OK;
+    status = spyi_variant_create(plan, &launch->key, variant, error);
+    if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
+    if (status == SPY_OK) s->device->stats.kernels_built++;
+    return status;
+}
+
+// Host arrays, and results to host memory, bring work of their own to each call.
+static bool spyi_is_repeatable(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        spyi_source source = b->leaves[i].source;
+        if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
+            source != SPYI_SOURCE_NEW)
+            return false;
+    }
+    return true;
+}
+
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
@@ -353,30 +381,21 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     s.plan = plan;
     s.bound = &plan->bound;
     s.values = values;
-    s.launch = &device->cache->launch;
+    s.launch = &plan->launch;
     s.list = list;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
-    spy_status status = spyi_launch_shape(plan, values, s.launch, error);
-    if (status == SPY_OK) status = spyi_check_deferred(&s, error);
+    spy_status status = SPY_OK;
+    spyi_variant *variant = s.launch->repeatable;
+    bool repeats = spyi_launch_repeats(plan, values);
+    s.launch->repeatable = NULL; // until this one has run
+    if (!repeats) status = spyi_choose(&s, &variant, error);
     if (status != SPY_OK) return status;
-    spyi_variant *variant = NULL;
-    if (s.launch->count > 0) {
-        status = spyi_check_overlap(s.bound, values, s.launch, error);
-        if (status != SPY_OK) return status;
-        variant = spyi_variant_find(plan, &s.launch->key);
-        if (!variant) {
-            status = spyi_variant_create(plan, &s.launch->key, &variant, error);
-            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-            if (status != SPY_OK) return status;
-            device->stats.kernels_built++;
-        }
-    }
     status = spyi_make_memory(&s, error);
     if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
-        status = spyi_launch_place(plan, s.launch, error);
+        status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = spyi_dispatch_launch(&s, variant, timed, error);
+        status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (!list) device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
@@ -387,5 +406,6 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
                 *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
     spyi_free_made(&s, status == SPY_OK);
+    if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
 }

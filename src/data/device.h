@@ -44,10 +44,10 @@ struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
     const spyi_type *type;           // element
-    spy_shape shape, strides;        // strides in elements
+    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;           // of element 0 in the storage
     uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
-    int64_t element_count;
+    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead

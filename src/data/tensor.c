@@ -37,10 +37,21 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
     spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
 }
 
+// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
+static void spyi_clean_shape(spy_shape *shape) {
+    spy_shape clean;
+    memset(&clean, 0, sizeof clean);
+    clean.rank = shape->rank;
+    for (uint32_t i = 0; i < clean.rank; i++) clean.dims[i] = shape->dims[i];
+    memcpy(shape, &clean, sizeof clean);
+}
+
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
     int64_t lowest = 0, highest = 0, expected = 1;
     tensor->element_count = spyi_shape_count(&tensor->shape);
     tensor->contiguous = true;
+    spyi_clean_shape(&tensor->shape);
+    spyi_clean_shape(&tensor->strides);
     for (uint32_t i = tensor->shape.rank; i-- > 0;) {
         int64_t n = tensor->shape.dims[i], stride = tensor->strides.dims[i];
         if (n != 1 && stride != expected) tensor->contiguous = false;

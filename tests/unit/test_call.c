@@ -763,11 +763,78 @@ static void test_host_memory(void **state) {
     assert_true(all);
 }
 
+// >>repeated launches
+
+// Calls that repeat the geometry of the one before take a short way: it must give the very dispatch that the long way gives.
+static void repeats_with(bool bindings) {
+    bench t;
+    spyi_null_desc nd = defaults();
+    nd.prefers_bindings = bindings;
+    open_with(&t, &nd, NULL);
+    spy_module_desc md;
+    memset(&md, 0, sizeof md);
+    md.name = "again";
+    md.source = source;
+    spy_module *again = spy_load_module(t.device, &md);
+    assert_non_null(again);
+    spy_function *f = fn(&t, "g"), *other = spy_find_function(again, "g");
+    spy_tensor *views[40];
+    for (int i = 0; i < 40; i++) {
+        spy_tensor *x = floats(&t, 4096 + (i % 3) * 160);
+        int64_t start = i % 5 == 0 ? 0 : i % 5 == 1 ? 16 : i % 5 == 2 ? 3 : 64;
+        views[i] = spy_create_slice(x, 0, start, start + (i % 2 ? 256 : 37), i % 4 == 3 ? 2 : 1);
+        assert_non_null(views[i]);
+    }
+    spy_tensor *one = floats(&t, 1), *one_out = floats(&t, 1);
+    srand(7);
+    int x = 0, y = 1, o = 2, same = 0;
+    for (int i = 0; i < 600; i++) {
+        if (rand() % 3 == 0) x = rand() % 40;
+        if (rand() % 3 == 0) y = rand() % 40;
+        do o = rand() % 40;
+        while (o == x || o == y);
+        float s = (float)rand();
+        bool number = rand() % 2 != 0;
+        spy_arg second = number ? spy_arg_f32("y", s) : spy_arg_tensor("y", views[y]);
+        spy_status a = spy_call(f, SPY_ARGS(spy_arg_tensor("x", views[x]), second, spy_arg_tensor("_result", views[o])));
+        if (a != SPY_OK) { // shapes that do not meet
+            assert_int_equal(a, SPY_ERROR_SHAPE_MISMATCH);
+            assert_int_equal(spy_take_error(t.device).code, a);
+            continue;
+        }
+        spyi_null_op was = *last_op(&t);
+        uint8_t *block = (uint8_t *)malloc(was.block_size);
+        memcpy(block, was.block, was.block_size);
+        spyi_binding ranges[3];
+        assert_true(was.binding_count <= 3);
+        memcpy(ranges, was.bindings, was.binding_count * sizeof *ranges);
+        spy_arg unlike = number ? spy_arg_f32("y", 1) : spy_arg_tensor("y", one);
+        good(&t, spy_call(other, SPY_ARGS(spy_arg_tensor("x", one), unlike, spy_arg_tensor("_result", one_out))));
+        good(&t, spy_call(other, SPY_ARGS(spy_arg_tensor("x", views[x]), second, spy_arg_tensor("_result", views[o]))));
+        const spyi_null_op *is = last_op(&t);
+        assert_int_equal(is->block_size, was.block_size);
+        assert_memory_equal(is->block, block, was.block_size);
+        assert_memory_equal(is->groups, was.groups, sizeof was.groups);
+        assert_int_equal(is->binding_count, was.binding_count);
+        if (was.binding_count) assert_memory_equal(is->bindings, ranges, was.binding_count * sizeof *ranges);
+        free(block);
+        same++;
+    }
+    assert_true(same > 100);
+    close_bench(&t);
+}
+
+static void test_repeats(void **state) {
+    (void)state;
+    repeats_with(false);
+    repeats_with(true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barriers),   cmocka_unit_test(test_barriers_of_storage), cmocka_unit_test(test_barriers_at_random), cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_folding),    cmocka_unit_test(test_variants), cmocka_unit_test(test_no_pointers),            cmocka_unit_test(test_eviction),           cmocka_unit_test(test_generic_sizes),
-        cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_release_while_held), cmocka_unit_test(test_results_wait),    cmocka_unit_test(test_device_lost), cmocka_unit_test(test_device_lost_recording), cmocka_unit_test(test_barrier_after_failure), cmocka_unit_test(test_failures),      cmocka_unit_test(test_memory_retry),       cmocka_unit_test(test_host_memory),
+        cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_release_while_held), cmocka_unit_test(test_results_wait),    cmocka_unit_test(test_device_lost), cmocka_unit_test(test_device_lost_recording), cmocka_unit_test(test_barrier_after_failure), cmocka_unit_test(test_failures),      cmocka_unit_test(test_memory_retry),       cmocka_unit_test(test_host_memory), cmocka_unit_test(test_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
