@@ -118,6 +118,17 @@ typedef struct spy_device_stats {
 
 spy_device_stats spy_get_device_stats(spy_device *device);
 
+// One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
+// (CLOCK_MONOTONIC, QueryPerformanceCounter).
+typedef struct spy_calibration {
+    uint64_t gpu_ns;
+    uint64_t host_ns;
+} spy_calibration;
+
+// Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
+// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
+
 #ifdef __cplusplus
 }
 #endif

@@ -313,12 +313,6 @@ spy_status spy_list_submit(spy_command_list *list) {
     return status;
 }
 
-// Ticks to nanoseconds: the period's whole part exactly, so that large times keep their digits.
-SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
-    uint64_t whole = (uint64_t)period_ns;
-    return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
-}
-
 static spy_status spyi_list_read_times(spy_command_list *list, uint64_t *times_ns, size_t count,
                                        spyi_text *error) {
     if (!list->submit_count) {

@@ -52,6 +52,4 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
                                              const spyi_variant *variant, const spyi_dispatch *dispatch,
                                              const spyi_use *uses, uint32_t use_count, spyi_text *error);
 
-SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
-
 #endif // SPYI_LIST_H

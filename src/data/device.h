@@ -193,6 +193,9 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
+// >>clock.c
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
+
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last

@@ -407,6 +407,15 @@ static void test_timestamps(void **state) {
         assert_true(t[3] - t[0] <= host_ns);
         before = begin;
     }
+    // The GPU's clock beside the host's: the same 30 ms on both.
+    spy_calibration early, late;
+    const struct timespec pause = { 0, 30000000 };
+    OK(spy_get_calibration(gpu_device, &early));
+    nanosleep(&pause, NULL);
+    OK(spy_get_calibration(gpu_device, &late));
+    double gpu_ms = (double)(late.gpu_ns - early.gpu_ns) * 1e-6, host_ms = (double)(late.host_ns - early.host_ns) * 1e-6;
+    assert_true(early.gpu_ns >= before && host_ms >= 30 && gpu_ms > 0.5 * host_ms && gpu_ms < 2 * host_ms);
+    print_message("%.3f ms on the host's clock, %.3f ms on the GPU's\n", host_ms, gpu_ms);
     print_message("period %g ns; short call %llu ns, long call %llu ns\n", info.timestamp_period_ns, (unsigned long long)(t[1] - t[0]), (unsigned long long)(t[2] - t[1]));
     close_device();
 }

@@ -507,6 +507,18 @@ static void test_timestamps(void **state) {
         good(&t, spy_list_read_timestamps(other, more, 1));
         assert_int_equal(more[0], (4 * round + 3) * 2500);
     }
+    spy_calibration c;
+    uint64_t used = spy_get_device_stats(t.device).used_bytes, from = spyi_time_ns();
+    good(&t, spy_get_calibration(t.device, &c));
+    good(&t, spy_get_calibration(t.device, NULL));
+    assert_int_equal(c.gpu_ns, 12 * 2500);
+    assert_true(c.host_ns >= from && c.host_ns <= spyi_time_ns());
+    assert_int_equal(spy_get_device_stats(t.device).used_bytes, used);
+    spyi_null_fail(t.device->gpu, SPYI_NULL_STEP_RECORD, 1, SPY_ERROR_OUT_OF_MEMORY);
+    REFUSED(&t, SPY_ERROR_OUT_OF_MEMORY, spy_get_calibration(t.device, &c), "spy_get_calibration");
+    assert_int_equal(c.gpu_ns, 0);
+    assert_int_equal(spy_get_calibration(NULL, &c), SPY_ERROR_INVALID_ARGUMENT);
+    spy_take_error(NULL);
     REFUSED(&t, SPY_ERROR_SHAPE_MISMATCH, spy_list_read_timestamps(list, times, 2), "has 3 timestamps, count is 2");
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_read_timestamps(list, NULL, 3), "times_ns is NULL");
     spy_command_list *full = list_of(&t);
@@ -524,6 +536,7 @@ static void test_timestamps(void **state) {
     open_with(&t, &d, NULL);
     assert_true(spy_get_device_info(t.device).timestamp_period_ns == 0);
     REFUSED(&t, SPY_ERROR_UNSUPPORTED, spy_list_timestamp(list_of(&t)), "has no timestamps");
+    REFUSED(&t, SPY_ERROR_UNSUPPORTED, spy_get_calibration(t.device, NULL), "has no timestamps");
     close_bench(&t);
 }
 
@@ -675,6 +688,21 @@ static void test_failures(void **state) {
     }
     assert_int_equal(spy_get_list_info(list).submit_count, 0);
     good(&t, spy_list_submit(list));
+    // What was pushed before a failure is popped: the null backend would report a pop too many, and close_bench() asks.
+    spy_list_desc named;
+    memset(&named, 0, sizeof named);
+    named.label = "named";
+    spy_command_list *labels = spy_create_command_list(t.device, &named);
+    good(&t, spy_list_push_label(labels, "inside"));
+    good(&t, spy_list_fill(labels, a, 2));
+    good(&t, spy_list_pop_label(labels));
+    good(&t, spy_list_finish(labels));
+    spyi_null_fail(t.device->gpu, SPYI_NULL_STEP_RECORD, 2, SPY_ERROR_OUT_OF_MEMORY);
+    size_t before_labels = op_count(&t);
+    REFUSED(&t, SPY_ERROR_OUT_OF_MEMORY, spy_list_submit(labels), "(operation 2 of 3)");
+    static const char *const left[] = { "named", "inside", "", "" };
+    assert_int_equal(op_count(&t), before_labels + 4);
+    for (size_t i = 0; i < 4; i++) assert_string_equal(op_at(&t, before_labels + i)->label, left[i]);
     // Lost: an error, and everything can still be released.
     spyi_null_fail(t.device->gpu, SPYI_NULL_STEP_RECORD, 1, SPY_ERROR_DEVICE_LOST);
     REFUSED(&t, SPY_ERROR_DEVICE_LOST, spy_list_submit(list), "spy_list_submit");
