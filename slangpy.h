@@ -260,7 +260,9 @@
 // >>guide 14: looking at kernels
 //
 // spy_explain_call prints how a call is understood, without running it: each parameter with its Slang type,
-// argument and kernel dimensions, the call's shape, and the kernel's text. desc.dump_directory (an existing
+// argument and kernel dimensions, the call's shape, and the kernel's text. spy_resolve gives the same as data,
+// for programs: the overload, each parameter's concrete type, mapping and consumed dimensions, and the call's
+// shape; nothing is compiled for it. desc.dump_directory (an existing
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
@@ -832,6 +834,22 @@ spy_arg spy_cast(spy_arg arg, const char *type);
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
+// How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
+typedef struct spy_call_options {
+    const char *prelude;             // Slang text at the head of the generated kernel, after its imports
+    spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
+    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
+    const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
+    size_t conformance_count;
+    uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
+    spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
+    spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+} spy_call_options;
+
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
+// belong to the kind of call: other ones bind and compile again.
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
 
@@ -912,6 +930,52 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 }
 #endif
 
+// >>api/resolve.h -------------------------------------------------------------------------------------------
+
+// Resolving: what a call would be (overload, types, mapping, shape), for tools, tests and bindings to other languages.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// >>resolving
+
+// One parameter that got an argument, "_result", or a field of a struct given by fields.
+typedef struct spy_binding {
+    const char *path;        // "x", "light.color", "_result"
+    const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
+    spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
+    spy_arg_kind kind;       // of the argument; SPY_ARG_STRUCT: its fields follow, one depth below
+    const char *argument;    // what came, for people: "float tensor (100, 3)"
+    uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
+    spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
+    uint32_t consumed_rank;  // trailing argument dimensions that feed the type
+} spy_binding;
+
+// A call as it is understood. Generic and interface-typed parameters have their concrete types here.
+typedef struct spy_resolution {
+    const char *signature;   // the chosen overload: "float3 scale(float3 v, float s)"
+    const char *result_type; // of the function: "float3"; "void"
+    // Parameters in their order, each followed by its fields; then "_result". Those that keep their default
+    // value are not listed.
+    const spy_binding *bindings;
+    uint32_t binding_count;
+    spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
+} spy_resolution;
+
+// Resolve a call as spy_call() does, without compiling a kernel or running anything; a spy_call() with these arguments
+// then finds the work done. The same errors as spy_call()'s, but for those that come from compiling, from overlapping
+// memory and from values, which are not looked at (300 for a uint8_t). NULL on failure.
+// The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
+// Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
+spy_resolution *spy_resolve(spy_function *function, spy_args args);
+// Threads: any. NULL is ignored.
+void spy_release_resolution(spy_resolution *resolution);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif // SLANGPY_H
 
 #if defined(SLANGPY_IMPLEMENTATION) && !defined(SLANGPY_IMPLEMENTED)
@@ -955,97 +1019,92 @@ static const char *const spyi_slang_slangpy[] = {
 // >>slang/slangpy_memory.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_memory[] = {
-    "// Elements in memory: where they lie, and how one is loaded and stored.",
+    "// Elements in memory: how one is loaded and stored, and how an index is written.",
+    "//",
+    "// libslang resolves an operator fast when both sides have one built-in scalar type, and takes 10 to 30 ms over the first",
+    "// `++`, `+=`, conversion or pointer sum of a session: these files, which every importer compiles, do without. Generic",
+    "// names are long for the sake of users who define T or N as macros, which would reach these files.",
     "implementing slangpy;",
     "",
-    "// Vectors of 3 and 4 64-bit scalars go scalar by scalar: NVIDIA's Vulkan driver gets their upper halves wrong.",
-    "internal vector<S, N> spyi_load_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at)",
+    "internal vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)",
     "{",
-    "    vector<S, N> value;",
+    "    vector<Scalar, Count> value;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) value[i] = data[at * N + i];",
+    "    for (int i = 0; i < Count; i = i + 1) value[i] = items[i];",
     "    return value;",
     "}",
     "",
-    "internal void spyi_store_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at, vector<S, N> value)",
+    "internal Scalar[Count] spyi_array<Scalar : __BuiltinType, let Count : int>(vector<Scalar, Count> value)",
     "{",
+    "    Scalar[Count] items;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) data[at * N + i] = value[i];",
+    "    for (int i = 0; i < Count; i = i + 1) items[i] = value[i];",
+    "    return items;",
     "}",
     "",
-    "// SPIR-V has no bool in memory. Slang makes ints of scalars and of members, but not of bare vectors.",
-    "internal vector<bool, N> spyi_load_bools<let N : int>(vector<bool, N> *data, uint at)",
+    "// Two kinds of vectors lie in memory as arrays: those of 3 and 4 64-bit scalars, whose upper halves NVIDIA's Vulkan",
+    "// driver gets wrong, and those of bools, which SPIR-V does not have in memory and Slang makes ints of in arrays only.",
+    "// The tests of Element are decided when it is known; one branch stays.",
+    "internal Element spyi_load<Element>(Element *data, int at)",
     "{",
-    "    __target_switch",
-    "    {",
-    "    case spirv: return ((vector<uint, N> *)data)[at] != vector<uint, N>(0);",
-    "    default: return data[at];",
-    "    }",
-    "}",
-    "",
-    "internal void spyi_store_bools<let N : int>(vector<bool, N> *data, uint at, vector<bool, N> value)",
-    "{",
-    "    __target_switch",
-    "    {",
-    "    case spirv: ((vector<uint, N> *)data)[at] = vector<uint, N>(value); return;",
-    "    default: data[at] = value; return;",
-    "    }",
-    "}",
-    "",
-    "// The tests of T are decided when T is known; one branch stays.",
-    "internal T spyi_load<T>(T *data, uint at)",
-    "{",
-    "    if (T is double3) return reinterpret<T>(spyi_load_scalars<double, 3>((double *)data, at));",
-    "    if (T is double4) return reinterpret<T>(spyi_load_scalars<double, 4>((double *)data, at));",
-    "    if (T is vector<int64_t, 3>) return reinterpret<T>(spyi_load_scalars<int64_t, 3>((int64_t *)data, at));",
-    "    if (T is vector<int64_t, 4>) return reinterpret<T>(spyi_load_scalars<int64_t, 4>((int64_t *)data, at));",
-    "    if (T is vector<uint64_t, 3>) return reinterpret<T>(spyi_load_scalars<uint64_t, 3>((uint64_t *)data, at));",
-    "    if (T is vector<uint64_t, 4>) return reinterpret<T>(spyi_load_scalars<uint64_t, 4>((uint64_t *)data, at));",
-    "    if (T is bool2) return reinterpret<T>(spyi_load_bools<2>((bool2 *)data, at));",
-    "    if (T is bool3) return reinterpret<T>(spyi_load_bools<3>((bool3 *)data, at));",
-    "    if (T is bool4) return reinterpret<T>(spyi_load_bools<4>((bool4 *)data, at));",
+    "    if (Element is vector<double, 3>) return reinterpret<Element>(spyi_vector(((double[3] *)data)[at]));",
+    "    if (Element is vector<double, 4>) return reinterpret<Element>(spyi_vector(((double[4] *)data)[at]));",
+    "    if (Element is vector<int64_t, 3>) return reinterpret<Element>(spyi_vector(((int64_t[3] *)data)[at]));",
+    "    if (Element is vector<int64_t, 4>) return reinterpret<Element>(spyi_vector(((int64_t[4] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 3>) return reinterpret<Element>(spyi_vector(((uint64_t[3] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 4>) return reinterpret<Element>(spyi_vector(((uint64_t[4] *)data)[at]));",
+    "    if (Element is vector<bool, 2>) return reinterpret<Element>(spyi_vector(((bool[2] *)data)[at]));",
+    "    if (Element is vector<bool, 3>) return reinterpret<Element>(spyi_vector(((bool[3] *)data)[at]));",
+    "    if (Element is vector<bool, 4>) return reinterpret<Element>(spyi_vector(((bool[4] *)data)[at]));",
     "    return data[at];",
     "}",
     "",
-    "internal void spyi_store<T>(T *data, uint at, T value)",
+    "internal void spyi_store<Element>(Element *data, int at, Element value)",
     "{",
-    "    if (T is double3) spyi_store_scalars<double, 3>((double *)data, at, reinterpret<double3>(value));",
-    "    else if (T is double4) spyi_store_scalars<double, 4>((double *)data, at, reinterpret<double4>(value));",
-    "    else if (T is vector<int64_t, 3>)",
-    "        spyi_store_scalars<int64_t, 3>((int64_t *)data, at, reinterpret<vector<int64_t, 3>>(value));",
-    "    else if (T is vector<int64_t, 4>)",
-    "        spyi_store_scalars<int64_t, 4>((int64_t *)data, at, reinterpret<vector<int64_t, 4>>(value));",
-    "    else if (T is vector<uint64_t, 3>)",
-    "        spyi_store_scalars<uint64_t, 3>((uint64_t *)data, at, reinterpret<vector<uint64_t, 3>>(value));",
-    "    else if (T is vector<uint64_t, 4>)",
-    "        spyi_store_scalars<uint64_t, 4>((uint64_t *)data, at, reinterpret<vector<uint64_t, 4>>(value));",
-    "    else if (T is bool2) spyi_store_bools<2>((bool2 *)data, at, reinterpret<bool2>(value));",
-    "    else if (T is bool3) spyi_store_bools<3>((bool3 *)data, at, reinterpret<bool3>(value));",
-    "    else if (T is bool4) spyi_store_bools<4>((bool4 *)data, at, reinterpret<bool4>(value));",
+    "    if (Element is vector<double, 3>)",
+    "        ((double[3] *)data)[at] = spyi_array(reinterpret<vector<double, 3>>(value));",
+    "    else if (Element is vector<double, 4>)",
+    "        ((double[4] *)data)[at] = spyi_array(reinterpret<vector<double, 4>>(value));",
+    "    else if (Element is vector<int64_t, 3>)",
+    "        ((int64_t[3] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 3>>(value));",
+    "    else if (Element is vector<int64_t, 4>)",
+    "        ((int64_t[4] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 4>>(value));",
+    "    else if (Element is vector<uint64_t, 3>)",
+    "        ((uint64_t[3] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 3>>(value));",
+    "    else if (Element is vector<uint64_t, 4>)",
+    "        ((uint64_t[4] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 4>>(value));",
+    "    else if (Element is vector<bool, 2>)",
+    "        ((bool[2] *)data)[at] = spyi_array(reinterpret<vector<bool, 2>>(value));",
+    "    else if (Element is vector<bool, 3>)",
+    "        ((bool[3] *)data)[at] = spyi_array(reinterpret<vector<bool, 3>>(value));",
+    "    else if (Element is vector<bool, 4>)",
+    "        ((bool[4] *)data)[at] = spyi_array(reinterpret<vector<bool, 4>>(value));",
     "    else data[at] = value;",
     "}",
     "",
     "// A vector index as an array: .x is the last dimension.",
-    "internal int[D] spyi_reverse<let D : int>(vector<int, D> index)",
+    "internal int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
     "{",
-    "    int[D] result;",
+    "    int[Rank] result;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d) result[d] = index[D - 1 - d];",
+    "    for (int d = 0; d < Rank; d = d + 1) result[d] = index[Rank - 1 - d];",
     "    return result;",
     "}",
     "",
-    "internal void spyi_append<let D : int, I : __BuiltinIntegerType>(inout int[D] list, inout int count, I item)",
+    "internal void spyi_append<let Rank : int, Index : __BuiltinIntegerType>(",
+    "    inout int[Rank] list, inout int count, Index item)",
     "{",
-    "    list[count++] = __intCast<int>(item);",
+    "    list[count] = __intCast<int>(item);",
+    "    count = count + 1;",
     "}",
     "",
     "// Separate indices as an array.",
-    "internal int[D] spyi_collect<let D : int, each I : __BuiltinIntegerType>(expand each I index)",
+    "internal int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
     "{",
-    "    static_assert(countof(I) == D, \"a tensor takes as many indices as it has dimensions\");",
-    "    int[D] result = {};",
+    "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");",
+    "    int[Rank] result = {};",
     "    int count = 0;",
-    "    expand spyi_append<D>(result, count, each index);",
+    "    expand spyi_append<Rank>(result, count, each index);",
     "    return result;",
     "}",
     NULL
@@ -1056,223 +1115,253 @@ static const char *const spyi_slang_slangpy_memory[] = {
 static const char *const spyi_slang_slangpy_tensor[] = {
     "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
     "//",
-    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `shape`",
-    "// at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats. `_data` points to",
-    "// the element that lies lowest and `_offset` is the way from there to the element at index 0, because NVIDIA's Vulkan",
-    "// driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_unused`",
+    "// at 12, `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
+    "// `_data` points to the element that lies lowest and `_offset` is the way from there to the element at index 0, because",
+    "// NVIDIA's Vulkan driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
     "implementing slangpy;",
     "",
     "// >>interfaces: what implements one gives the first two members, and has the others from here",
     "",
     "// What can be read.",
-    "public interface ITensor<T, let D : int>",
+    "public interface ITensor<Element, let Rank : int>",
     "{",
     "    // Elements along each dimension.",
-    "    property int[D] shape { get; }",
-    "    T load(int[D] index);",
+    "    property int[Rank] shape { get; }",
+    "    Element load(int[Rank] index);",
     "",
-    "    T load(vector<int, D> index) { return load(spyi_reverse(index)); }",
-    "    T load<each I : __BuiltinIntegerType>(expand each I index)",
+    "    Element load(vector<int, Rank> index) { return load(spyi_reverse(index)); }",
+    "    Element load(int i0) { return load(spyi_collect<Rank>(i0)); }",
+    "    Element load<each Index : __BuiltinIntegerType>(expand each Index index)",
     "    {",
-    "        return load(spyi_collect<D>(expand each index));",
+    "        return load(spyi_collect<Rank>(expand each index));",
     "    }",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        get { return load(index); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<D>(expand each index)); }",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
     "    }",
     "}",
     "",
     "// What can be written.",
-    "public interface IWTensor<T, let D : int>",
+    "public interface IWTensor<Element, let Rank : int>",
     "{",
-    "    property int[D] shape { get; }",
-    "    void store(int[D] index, T value);",
+    "    property int[Rank] shape { get; }",
+    "    void store(int[Rank] index, Element value);",
     "",
-    "    void store(vector<int, D> index, T value) { store(spyi_reverse(index), value); }",
-    "    void store(int i0, T value) { store(spyi_collect<D>(i0), value); }",
-    "    void store(int i0, int i1, T value) { store(spyi_collect<D>(i0, i1), value); }",
-    "    void store(int i0, int i1, int i2, T value) { store(spyi_collect<D>(i0, i1, i2), value); }",
-    "    void store(int i0, int i1, int i2, int i3, T value) { store(spyi_collect<D>(i0, i1, i2, i3), value); }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    void store(vector<int, Rank> index, Element value) { store(spyi_reverse(index), value); }",
+    "    void store(int i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
+    "    void store(int i0, int i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
+    "    void store(int i0, int i1, int i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    void store(int i0, int i1, int i2, int i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
     "    }",
     "}",
     "",
     "// What can be read and written. A struct must name all three interfaces: libslang crashes on members that it would get",
     "// through this one.",
-    "public interface IRWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>",
+    "public interface IRWTensor<Element, let Rank : int> : ITensor<Element, Rank>, IWTensor<Element, Rank>",
     "{",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        get { return load(index); }",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<D>(expand each index)); }",
-    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
     "    }",
     "}",
     "",
     "// >>places",
     "",
-    "internal uint spyi_place<let D : int>(uint offset, int[D] strides, int[D] index)",
+    "internal int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)",
     "{",
+    "    int at = offset;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d) offset += uint(index[d] * strides[d]);",
-    "    return offset;",
+    "    for (int d = 0; d < Rank; d = d + 1) at = at + index[d] * strides[d];",
+    "    return at;",
     "}",
     "",
-    "internal int[D] spyi_row_major<let D : int>(int[D] shape)",
+    "internal int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)",
     "{",
-    "    int[D] strides;",
+    "    int[Rank] strides;",
     "    int count = 1;",
     "    [ForceUnroll]",
-    "    for (int d = D - 1; d >= 0; --d)",
+    "    for (int d = Rank - 1; d >= 0; d = d - 1)",
     "    {",
     "        strides[d] = count;",
-    "        count *= shape[d];",
+    "        count = count * shape[d];",
     "    }",
     "    return strides;",
-    "}",
-    "",
-    "// How far the element at index 0 lies above the lowest one.",
-    "internal uint spyi_first<let D : int>(int[D] shape, int[D] strides)",
-    "{",
-    "    uint offset = 0;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d)",
-    "        if (strides[d] < 0 && shape[d] > 0) offset += uint((shape[d] - 1) * -strides[d]);",
-    "    return offset;",
     "}",
     "",
     "// >>tensors",
     "",
     "// Read only.",
-    "public struct Tensor<T, let D : int> : ITensor<T, D>",
+    "public struct Tensor<Element, let Rank : int> : ITensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = Tensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
     "}",
     "",
     "// Write only.",
-    "public struct WTensor<T, let D : int> : IWTensor<T, D>",
+    "public struct WTensor<Element, let Rank : int> : IWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = WTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "}",
     "",
     "// Read and write.",
-    "public struct RWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "public struct RWTensor<Element, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = RWTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "}",
     "",
-    "public typealias NDBuffer<T, let D : int> = Tensor<T, D>;",
-    "public typealias RWNDBuffer<T, let D : int> = RWTensor<T, D>;",
+    "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
+    "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
     NULL
 };
 
@@ -1308,39 +1397,45 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension int : IAtomicAddable",
     "{",
-    "    public static void atomic_add(int *at, int value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }",
     "}",
     "",
     "public extension uint : IAtomicAddable",
     "{",
-    "    public static void atomic_add(uint *at, uint value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }",
     "}",
     "",
     "public extension int64_t : IAtomicAddable",
     "{",
-    "    public static void atomic_add(int64_t *at, int64_t value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }",
     "}",
     "",
     "public extension uint64_t : IAtomicAddable",
     "{",
-    "    public static void atomic_add(uint64_t *at, uint64_t value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }",
     "}",
     "",
     "public extension float : IAtomicAddable",
     "{",
     "    public static void atomic_add(float *at, float value)",
     "    {",
-    "        if (spyi_adds_float(1))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<float> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 1) != 0)",
     "        {",
     "            ((Atomic<float> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint *bits = (uint *)at;",
-    "        uint before = *bits, seen;",
+    "        Atomic<uint> *bits = (Atomic<uint> *)at;",
+    "        uint before = bits.load();",
     "        for (;;)",
     "        {",
-    "            InterlockedCompareExchange(*bits, before, asuint(asfloat(before) + value), seen);",
-    "            if (seen == before) break;",
+    "            uint after = bit_cast<uint>(bit_cast<float>(before) + value);",
+    "            uint seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
@@ -1350,18 +1445,23 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public static void atomic_add(double *at, double value)",
     "    {",
-    "        if (spyi_adds_float(4))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<double> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 4) != 0)",
     "        {",
     "            ((Atomic<double> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint64_t *bits = (uint64_t *)at;",
-    "        uint64_t before = *bits, seen;",
+    "        Atomic<uint64_t> *bits = (Atomic<uint64_t> *)at;",
+    "        uint64_t before = bits.load();",
     "        for (;;)",
     "        {",
     "            uint64_t after = bit_cast<uint64_t>(bit_cast<double>(before) + value);",
-    "            InterlockedCompareExchange(*bits, before, after, seen);",
-    "            if (seen == before) break;",
+    "            uint64_t seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
@@ -1372,108 +1472,125 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public static void atomic_add(half *at, half value)",
     "    {",
-    "        if (spyi_adds_float(2))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<half> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 2) != 0)",
     "        {",
     "            ((Atomic<half> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint64_t address = uint64_t(at);",
-    "        uint *bits = (uint *)(address & ~uint64_t(3));",
-    "        uint shift = uint(address & 2) * 8;",
-    "        uint before = *bits, seen;",
+    "        uint64_t address = (uint64_t)at;",
+    "        bool upper = (address & 2ull) != 0ull;",
+    "        Atomic<uint> *bits = (Atomic<uint> *)(address & ~3ull);",
+    "        uint before = bits.load();",
     "        for (;;)",
     "        {",
-    "            half sum = bit_cast<half>(uint16_t(before >> shift)) + value;",
-    "            uint after = (before & ~(0xffffu << shift)) | (uint(bit_cast<uint16_t>(sum)) << shift);",
-    "            InterlockedCompareExchange(*bits, before, after, seen);",
-    "            if (seen == before) break;",
+    "            half2 pair = bit_cast<half2>(before);",
+    "            if (upper) pair.y = pair.y + value;",
+    "            else pair.x = pair.x + value;",
+    "            uint seen = bits.compareExchange(before, bit_cast<uint>(pair));",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
     "}",
     "",
-    "internal bool spyi_adds_float(int type)",
-    "{",
-    "    __target_switch",
-    "    {",
-    "    case cuda: return true;",
-    "    default: return (slangpy_atomic_floats & type) != 0;",
-    "    }",
-    "}",
-    "",
     "// >>vectors and matrices",
     "",
-    "public extension<S : IAtomicAddable, let N : int> vector<S, N> : IAtomicAddable",
+    "internal Item *spyi_item<Item>(Item *data, int at)",
     "{",
-    "    public static void atomic_add(vector<S, N> *at, vector<S, N> value)",
+    "    return __getAddress(data[at]);",
+    "}",
+    "",
+    "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
     "    {",
     "        [ForceUnroll]",
-    "        for (int i = 0; i < N; ++i) S.atomic_add((S *)at + i, value[i]);",
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add(spyi_item((Scalar *)at, i), value[i]);",
     "    }",
     "}",
     "",
-    "public extension<S : IAtomicAddable, let R : int, let C : int> matrix<S, R, C> : IAtomicAddable",
+    "// Row-major, as slangpy.h compiles.",
+    "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>",
+    "    matrix<Scalar, Rows, Columns> : IAtomicAddable",
     "{",
-    "    public static void atomic_add(matrix<S, R, C> *at, matrix<S, R, C> value)",
+    "    public static void atomic_add(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
     "    {",
     "        [ForceUnroll]",
-    "        for (int i = 0; i < R; ++i)",
-    "            [ForceUnroll]",
-    "            for (int j = 0; j < C; ++j) S.atomic_add(&((*at)[i][j]), value[i][j]);",
+    "        for (int i = 0; i < Rows; i = i + 1)",
+    "            vector<Scalar, Columns>.atomic_add(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);",
     "    }",
     "}",
     "",
     "// >>the tensor",
     "",
     "// A tensor to which threads add at the same time; loads and stores are plain.",
-    "public struct AtomicTensor<T : IAtomicAddable, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = AtomicTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "",
-    "    public void add(int[D] index, T value) { T.atomic_add(_data + spyi_place(_offset, strides, index), value); }",
-    "    public void add(vector<int, D> index, T value) { add(spyi_reverse(index), value); }",
-    "    public void add(int i0, T value) { add(spyi_collect<D>(i0), value); }",
-    "    public void add(int i0, int i1, T value) { add(spyi_collect<D>(i0, i1), value); }",
-    "    public void add(int i0, int i1, int i2, T value) { add(spyi_collect<D>(i0, i1, i2), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, T value) { add(spyi_collect<D>(i0, i1, i2, i3), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    public void add(int[Rank] index, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
+    "    public void add(int i0, Element value) { add(spyi_collect<Rank>(i0), value); }",
+    "    public void add(int i0, int i1, Element value) { add(spyi_collect<Rank>(i0, i1), value); }",
+    "    public void add(int i0, int i1, int i2, Element value) { add(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, Element value) { add(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
     "}",
     NULL
@@ -1506,36 +1623,52 @@ static const char *const spyi_slang_slangpy_call[] = {
     "// Its place in that group.",
     "public CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
     "",
-    "// The thread's own. A call of no dimensions never sets them.",
+    "// The thread's own; coordinates are worked out when somebody asks. A call of no dimensions never sets them.",
     "internal static int spyi_call_dimensionality = 0;",
-    "internal static int[8] spyi_call_id;",
+    "internal static int spyi_call_element;",
+    "internal static int[8] spyi_call_shape;",
     "internal static int[8] spyi_call_group_shape;",
     "",
     "internal CallShapeInfo spyi_call_info(int which)",
     "{",
     "    CallShapeInfo info;",
+    "    int rest = spyi_call_element;",
     "    info.dimensionality = spyi_call_dimensionality;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < 8; ++d)",
+    "    for (int d = 7; d >= 0; d = d - 1)",
     "    {",
     "        info.shape[d] = 0;",
     "        if (d >= spyi_call_dimensionality) continue;",
-    "        int id = spyi_call_id[d], size = spyi_call_group_shape[d];",
-    "        info.shape[d] = which == 0 ? id : which == 1 ? id / size : id % size;",
+    "        int id = rest, size = spyi_call_group_shape[d];",
+    "        if (d > 0) id = rest % spyi_call_shape[d];",
+    "        rest = rest / spyi_call_shape[d];",
+    "        if (which == 1) id = id / size;",
+    "        if (which == 2) id = id % size;",
+    "        info.shape[d] = id;",
     "    }",
     "    return info;",
     "}",
     "",
-    "// For generated kernels, before each element's function runs. group_shape: all 1 without call groups.",
-    "public void spyi_set_call<let N : int>(int[N] id, int[N] group_shape)",
+    "// For generated kernels, before each element's function runs: the element's number, the call's shape, a call group's.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape, int[Count] group_shape)",
     "{",
-    "    spyi_call_dimensionality = N;",
+    "    spyi_call_dimensionality = Count;",
+    "    spyi_call_element = element;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
+    "    for (int d = 0; d < Count; d = d + 1)",
     "    {",
-    "        spyi_call_id[d] = id[d];",
+    "        spyi_call_shape[d] = shape[d];",
     "        spyi_call_group_shape[d] = group_shape[d];",
     "    }",
+    "}",
+    "",
+    "// Without call groups: each element is one.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape)",
+    "{",
+    "    int[Count] group_shape;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
+    "    spyi_set_call(element, shape, group_shape);",
     "}",
     NULL
 };
@@ -1549,11 +1682,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "// The hash as N. Reed published it (\"Quick and Easy GPU Random Numbers in D3D11\", 2013).",
     "public uint wang_hash(uint seed)",
     "{",
-    "    seed = (seed ^ 61) ^ (seed >> 16);",
-    "    seed *= 9;",
-    "    seed = seed ^ (seed >> 4);",
-    "    seed *= 0x27d4eb2d;",
-    "    seed = seed ^ (seed >> 15);",
+    "    seed = (seed ^ 61u) ^ (seed >> 16u);",
+    "    seed = seed * 9u;",
+    "    seed = seed ^ (seed >> 4u);",
+    "    seed = seed * 0x27d4eb2du;",
+    "    seed = seed ^ (seed >> 15u);",
     "    return seed;",
     "}",
     "",
@@ -1585,10 +1718,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "{",
     "    public uint state;",
     "",
-    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0, bool hash_seed = true)",
+    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0u, bool hash_seed = true)",
     "    {",
-    "        state = thread_id ^ (hash_seed ? wang_hash(seed) : seed);",
-    "        for (uint i = 0; i < warmup; ++i) state = wang_hash(state);",
+    "        state = thread_id ^ seed;",
+    "        if (hash_seed) state = thread_id ^ wang_hash(seed);",
+    "        for (uint i = 0u; i < warmup; i = i + 1u) state = wang_hash(state);",
     "    }",
     "",
     "    [mutating]",
@@ -1600,10 +1734,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "",
     "    // Uniform in [low, high): 24 bits of the next value, scaled without fused operations.",
     "    [mutating]",
-    "    public float next_float(float low = 0, float high = 1)",
+    "    public float next_float(float low = 0.0f, float high = 1.0f)",
     "    {",
-    "        float value = spyi_add_product(low, high - low, float(next() >> 8) * 5.9604644775390625e-8f);",
-    "        return value == high ? low : value; // rounded up",
+    "        float value = spyi_add_product(low, high - low, float(next() >> 8u) * 5.9604644775390625e-8f);",
+    "        if (value == high) return low; // rounded up",
+    "        return value;",
     "    }",
     "}",
     NULL
@@ -1619,48 +1754,56 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "",
     "// >>coordinates",
     "",
-    "public int spyi_coordinate<let R : int>(uint element, int[R] shape, int dim)",
+    "public int spyi_coordinate<let Rank : int>(int element, int[Rank] shape, int dim)",
     "{",
     "    [ForceUnroll]",
-    "    for (int d = R - 1; d > 0; --d)",
+    "    for (int d = Rank - 1; d > 0; d = d - 1)",
     "    {",
-    "        if (d == dim) return int(element % uint(shape[d]));",
-    "        element /= uint(shape[d]);",
+    "        if (d == dim) return element % shape[d];",
+    "        element = element / shape[d];",
     "    }",
-    "    return int(element);",
+    "    return element;",
     "}",
     "",
-    "// The last N dimensions; 0 where the call has fewer.",
-    "public int[N] spyi_call_id<let N : int, let R : int>(uint element, int[R] shape)",
+    "// The last Count dimensions; 0 where the call has fewer.",
+    "public int[Count] spyi_call_id<let Count : int, let Rank : int>(int element, int[Rank] shape)",
     "{",
-    "    int[N] id = {};",
+    "    int[Count] id;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
-    "        if (R - N + d >= 0) id[d] = spyi_coordinate(element, shape, R - N + d);",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        id[d] = 0;",
+    "        if (Rank - Count + d >= 0) id[d] = spyi_coordinate(element, shape, Rank - Count + d);",
+    "    }",
     "    return id;",
     "}",
     "",
-    "// The element's number in the last place that stands for .x, 0 in the others.",
-    "public int[N] spyi_thread_id<let N : int>(uint element)",
+    "// The element's number in the place that becomes .x, 0 in the others.",
+    "public int[Count] spyi_thread_id<let Count : int>(int element)",
     "{",
-    "    int[N] id = {};",
-    "    id[0] = int(element);",
+    "    int[Count] id;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) id[d] = 0;",
+    "    id[0] = element;",
     "    return id;",
     "}",
     "",
-    "public struct SpyiGrid<let N : int>",
+    "public struct SpyiGrid<let Count : int>",
     "{",
-    "    public int[N] offset;",
-    "    public int[N] stride;",
+    "    public int[Count] offset;",
+    "    public int[Count] stride;",
     "}",
     "",
-    "// `map`: four bits for the kernel's dimension of each of the grid's.",
-    "public int[N] spyi_grid<let N : int, let R : int>(uint element, int[R] shape, SpyiGrid<N> grid, uint map)",
+    "// `map`: four bits for the call's dimension of each of the grid's.",
+    "public int[Count] spyi_grid<let Count : int, let Rank : int>(int element, int[Rank] shape, SpyiGrid<Count> grid, int map)",
     "{",
-    "    int[N] at = {};",
+    "    int[Count] at;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
-    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, int((map >> (4 * d)) & 15));",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, map & 15);",
+    "        map = map >> 4;",
+    "    }",
     "    return at;",
     "}",
     "",
@@ -1680,94 +1823,92 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "    public float high;",
     "}",
     "",
-    "public uint[N] spyi_hash<let N : int>(uint element, SpyiSequence sequence)",
+    "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)",
     "{",
     "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
-    "    uint[N] values = {};",
-    "    for (int i = 0; i < N; ++i) values[i] = hash.next();",
+    "    uint[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next();",
     "    return values;",
     "}",
     "",
-    "public float[N] spyi_random<let N : int>(uint element, SpyiSequence sequence)",
+    "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)",
     "{",
     "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
-    "    float[N] values = {};",
-    "    for (int i = 0; i < N; ++i) values[i] = hash.next_float(sequence.low, sequence.high);",
+    "    float[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next_float(sequence.low, sequence.high);",
     "    return values;",
     "}",
     "",
     "// >>arrays as what a parameter wants",
     "",
-    "public vector<T, N> spyi_vector<T, let N : int>(T[N] values)",
+    "public vector<Scalar, Count> spyi_to_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
     "{",
-    "    vector<T, N> result;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = values[i];",
-    "    return result;",
+    "    return spyi_vector(values);",
     "}",
     "",
     "// The last first.",
-    "public vector<T, N> spyi_reversed<T, let N : int>(T[N] values)",
+    "public vector<Scalar, Count> spyi_reversed<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
     "{",
-    "    vector<T, N> result;",
+    "    vector<Scalar, Count> result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = values[N - 1 - i];",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = values[Count - 1 - i];",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinArithmeticType, let N : int>(int[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinArithmeticType, let Count : int>(int[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinIntegerType, let N : int>(uint[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinIntegerType, let Count : int>(uint[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = __intCast<S>(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = __intCast<Scalar>(values[i]);",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinFloatingPointType, let N : int>(float[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinFloatingPointType, let Count : int>(float[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
     "    return result;",
     "}",
     "",
     "// >>tensors that are run over: an element of the call gets the part that lies `by` elements further on",
     "",
-    "public struct SpyiRows<T, let N : int>",
+    "public struct SpyiRows<Whole, let Count : int>",
     "{",
-    "    public T tensor;",
-    "    public int[N] strides;",
+    "    public Whole tensor;",
+    "    public int[Count] strides;",
     "}",
     "",
-    "public Tensor<T, D> spyi_row<T, let D : int>(Tensor<T, D> tensor, int by)",
+    "public Tensor<Element, Rank> spyi_row<Element, let Rank : int>(Tensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public WTensor<T, D> spyi_row<T, let D : int>(WTensor<T, D> tensor, int by)",
+    "public WTensor<Element, Rank> spyi_row<Element, let Rank : int>(WTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public RWTensor<T, D> spyi_row<T, let D : int>(RWTensor<T, D> tensor, int by)",
+    "public RWTensor<Element, Rank> spyi_row<Element, let Rank : int>(RWTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public AtomicTensor<T, D> spyi_row<T : IAtomicAddable, let D : int>(AtomicTensor<T, D> tensor, int by)",
+    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(",
+    "    AtomicTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     NULL
@@ -4148,6 +4289,8 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 
+SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
+
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 
@@ -4212,10 +4355,17 @@ typedef struct spyi_code {
     uint8_t hash[20]; // Slang's entry-point hash
 } spyi_code;
 
+// A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
+typedef struct spyi_conformances {
+    char *const *items;
+    uint32_t count;
+} spyi_conformances;
+
 // Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
 // of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
-                                     const char *entry, spyi_code *code, spyi_text *error);
+                                     const char *entry, spyi_conformances conformances, spyi_code *code,
+                                     spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
@@ -4417,8 +4567,11 @@ struct spyi_sl_session_table {
     spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target,
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
-        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest,
-        createTypeConformanceComponentType;
+        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
+                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);
@@ -4593,7 +4746,8 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
-    const spyi_sl_library *library; // NULL until the first unit
+    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library;  // NULL until the first unit
     spyi_sl_source_files files;
     spyi_atomic loads;
 };
@@ -5684,9 +5838,14 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     if (embedded) {
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            const spyi_sl_stored *stored = &compiler->embedded_stored[i];
             size_t n = strlen(compiler->embedded[i].name);
-            found =
-                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+            if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+                *out = compiler->library->slang_createBlob(stored->data, stored->size);
+                return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+            }
+            found = strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
@@ -5835,6 +5994,33 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
+static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
+    spyi_sl_blob *blob = NULL;
+    if (module->v->serialize(module, &blob) < 0 || !blob) return false;
+    size_t size = blob->v->getBufferSize(blob);
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    stored->name = spyi_strdup(name ? name : "");
+    stored->path = spyi_strdup(path ? path : "");
+    stored->data = malloc(size ? size : 1);
+    stored->size = size;
+    if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
+    spyi_sl_blob_free(&blob);
+    return stored->data != NULL;
+}
+
+// The next sessions get the embedded modules that this one has compiled in serialized form.
+static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
+    for (size_t i = 0; i < compiler->embedded_count; ++i) {
+        spyi_sl_module *module = NULL;
+        if (compiler->embedded_stored[i].data ||
+            !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
+            continue;
+        const char *path = module->v->getFilePath(module);
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+            spyi_sl_serialize(module, &compiler->embedded_stored[i]);
+    }
+}
+
 // Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
 // serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
@@ -5845,21 +6031,7 @@ static bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        spyi_sl_blob *blob = NULL;
-        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
-            good = false;
-        } else {
-            size_t size = blob->v->getBufferSize(blob);
-            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
-            spyi_sl_stored *s = &stored[kept++];
-            s->name = spyi_strdup(name ? name : "");
-            s->path = spyi_strdup(path ? path : "");
-            s->data = malloc(size ? size : 1);
-            s->size = size;
-            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
-            else good = false;
-        }
-        spyi_sl_blob_free(&blob);
+        good = m && spyi_sl_serialize(m, &stored[kept++]);
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -5958,7 +6130,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_count = desc->embedded_count;
+    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
     return c;
@@ -5968,6 +6141,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -6067,6 +6241,7 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
             spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
         } else {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
+            spyi_sl_keep_embedded(compiler, unit->live->session);
         }
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -6094,6 +6269,14 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
 }
 
 // >>compiler/reflect.c --------------------------------------------------------------------------------------
@@ -6850,10 +7033,43 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
+// One conformance as a component; NULL: `messages` says why.
+static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                                spyi_text *messages) {
+    spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+    spyi_sl_component *component = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    const char *colon = text;
+    while (*colon && !(*colon == ':' && colon[1] != ':' && (colon == text || colon[-1] != ':'))) colon++;
+    const char *equals = strchr(text, '=');
+    long id = equals ? strtol(equals + 1, NULL, 10) : -1;
+    size_t end = equals ? (size_t)(equals - text) : strlen(text);
+    for (size_t i = 0; i < end; i++)
+        if (text + i != colon && text[i] != ' ') spyi_text_add_n(&names[text + i > colon], text + i, 1);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&names[0]));
+    spyi_sl_type *wanted = spyi_sl_type_named(unit, live, spyi_text_str(&names[1]));
+    if (!type || !wanted) {
+        spyi_text_add(messages, "conformance '%s': there is no type '%s'", text,
+                      spyi_text_str(&names[type ? 1 : 0]));
+    } else if (SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) != SPYI_SL_KIND_INTERFACE ||
+               !SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, type, wanted)) {
+        spyi_text_add(messages, "conformance '%s': '%s' does not implement an interface '%s'", text,
+                      spyi_text_str(&names[0]), spyi_text_str(&names[1]));
+    } else {
+        live->session->v->createTypeConformanceComponentType(live->session, type, wanted, &component, id,
+                                                             &diagnostics);
+        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    }
+    spyi_text_free(&names[0]);
+    spyi_text_free(&names[1]);
+    return component;
+}
+
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_conformances conformances,
+                              spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -6867,9 +7083,16 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
-    if (result >= 0 && entry_point && parts) {
-        uint32_t count = 0;
+        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    uint32_t count = 0;
+    bool conforming = parts != NULL; // conformances come first: they are ours to release
+    for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
+        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        conforming = parts[count] != NULL;
+        if (conforming) count++;
+    }
+    uint32_t owned = count;
+    if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
@@ -6885,6 +7108,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
     if (entry_point) entry_point->v->release(entry_point);
+    for (uint32_t i = 0; i < owned; ++i) parts[i]->v->release(parts[i]);
     free(parts);
     return good;
 }
@@ -6901,7 +7125,7 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
-                             spyi_code *code, spyi_text *error) {
+                             spyi_conformances conformances, spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -6912,14 +7136,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
-                                  &messages);
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+                                  conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, code, &ignored);
+                                 entry, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);
@@ -9005,17 +9229,35 @@ typedef struct spyi_value {
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
 } spyi_value;
 
+// >>options: what a call's options say to its kernel, checked and copied
+typedef struct spyi_options {
+    char *prelude; // with the constants' declarations before it
+    char **conformances;
+    uint32_t conformance_count;
+    uint32_t threads[3]; // of a group; 0: chosen
+    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // of thread_count
+} spyi_options;
+
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
     spyi_value *items;
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
+    const spy_call_options *options; // NULL: none
+    spy_shape thread_count;          // theirs
 } spyi_values;
 
-// Fills `values` from `args`; on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error);
+// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error);
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
+// options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
+                                         spyi_text *error);
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options); // false: out of memory
+SPYI_FN void spyi_options_free(spyi_options *options);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -9080,7 +9322,7 @@ typedef struct spyi_leaf {
 // Where a value's expression stands.
 typedef struct spyi_place_text {
     const char *field;   // its field in the parameter block: "spyi.x"
-    const char *element; // number of the call's element, a uint
+    const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call
 } spyi_place_text;
@@ -9123,8 +9365,10 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
-    bool uses_library;    // some kind's expressions need `import slangpy`, and the call's shape
-    uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
+    spyi_options options;
+    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool call_info;    // the module may ask where in the call it is: it imports slangpy
+    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
@@ -9155,12 +9399,15 @@ static bool spyi_key_room(spyi_values *values, size_t extra) {
     return true;
 }
 
-static bool spyi_key_name(spyi_values *values, const char *name) {
-    size_t size = name ? strlen(name) + 1 : 1;
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size) {
     if (!spyi_key_room(values, size)) return false;
-    memcpy(values->key + values->key_size, name ? name : "", size);
+    memcpy(values->key + values->key_size, bytes, size);
     values->key_size += (uint32_t)size;
     return true;
+}
+
+static bool spyi_key_name(spyi_values *values, const char *name) {
+    return spyi_key_bytes(values, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
 // How messages name an argument: its name, or its position from 1.
@@ -9331,9 +9578,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->options = options;
+    values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
         spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
@@ -9343,6 +9592,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -9409,11 +9659,117 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     }
 }
 
+// >>bind/options.c ------------------------------------------------------------------------------------------
+
+// Options of a call: checked and signed at each call, copied when a plan is made.
+
+static const char *spyi_check_options(const spy_call_options *o) {
+    uint64_t threads = 1, group = 1;
+    if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->conformance_count && !o->conformances)
+        return "conformance_count is given, but conformances is NULL";
+    if (o->conformance_count > 256) return "it has more than 256 conformances";
+    for (size_t i = 0; i < o->conformance_count; i++)
+        if (!o->conformances[i] || !strchr(o->conformances[i], ':'))
+            return "each conformance must be written as \"Type : IInterface\"";
+    if (!o->thread_group_size[0] && (o->thread_group_size[1] || o->thread_group_size[2]))
+        return "thread_group_size has a y or z, but x is 0";
+    for (int i = 0; i < 3; i++) threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
+    if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    if (o->call_group_shape.rank > SPY_MAX_RANK || o->thread_count.rank > SPY_MAX_RANK)
+        return "the rank of call_group_shape or thread_count is above SPY_MAX_RANK";
+    for (uint32_t d = 0; d < o->call_group_shape.rank; d++) {
+        if (o->call_group_shape.dims[d] < 1 || o->call_group_shape.dims[d] > 65536)
+            return "the sizes of call_group_shape must be 1 to 65536";
+        group *= (uint64_t)o->call_group_shape.dims[d];
+        if (group > ((uint64_t)1 << 30)) return "call_group_shape has more than 2^30 elements";
+    }
+    for (uint32_t d = 0; d < o->thread_count.rank; d++)
+        if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind
+    good =
+        good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
+    for (size_t i = 0; i < o->constants.count && good; i++) {
+        const spy_arg *c = &o->constants.items[i];
+        if (!c->name || c->kind < SPY_ARG_BOOL || c->kind > SPY_ARG_FLOAT ||
+            c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
+                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
+               spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
+               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+    }
+    good = good && spyi_key_bytes(values, "", 1);
+    for (size_t i = 0; i < o->conformance_count && good; i++)
+        good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
+    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank;
+    good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
+    values->thread_count = o->thread_count;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// A number as Slang reads it, with all its bits.
+static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
+    spyi_text_add(out, "export public static const %s %s = ", spy_dtype_name(c->dtype), c->name);
+    if (c->kind == SPY_ARG_BOOL) spyi_text_add(out, c->value.u ? "true" : "false");
+    else if (c->kind == SPY_ARG_INT)
+        spyi_text_add(out, "%s(%lldLL)", spy_dtype_name(c->dtype), (long long)c->value.i);
+    else if (c->kind == SPY_ARG_UINT)
+        spyi_text_add(out, "%s(%lluULL)", spy_dtype_name(c->dtype), (unsigned long long)c->value.u);
+    else if (c->dtype == SPY_FLOAT64) spyi_text_add(out, "%.17gL", c->value.f);
+    else spyi_text_add(out, "%s(%.9g)", spy_dtype_name(c->dtype), c->value.f);
+    spyi_text_add(out, ";\n");
+}
+
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
+    const spy_call_options *o = values->options;
+    memset(options, 0, sizeof *options);
+    if (!o) return true;
+    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    for (int i = 1; i < 3; i++)
+        if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
+    options->group = o->call_group_shape;
+    options->count_rank = o->thread_count.rank;
+    spyi_text prelude = { NULL, 0, 0 };
+    for (size_t i = 0; i < o->constants.count; i++) spyi_constant_text(&o->constants.items[i], &prelude);
+    if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
+    bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
+    spyi_text_free(&prelude);
+    if (o->conformance_count) options->conformances = (char **)calloc(o->conformance_count, sizeof(char *));
+    good = good && (options->conformances || !o->conformance_count);
+    for (size_t i = 0; i < o->conformance_count && good; i++) {
+        options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
+        good = options->conformances[i] != NULL;
+    }
+    return good;
+}
+
+SPYI_FN void spyi_options_free(spyi_options *options) {
+    free(options->prelude);
+    for (uint32_t i = 0; i < options->conformance_count; i++) free(options->conformances[i]);
+    free(options->conformances);
+    memset(options, 0, sizeof *options);
+}
+
 // >>bind/fit.c ----------------------------------------------------------------------------------------------
 
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
-// Costs order overloads: 0 identical, 1 widening, 3 int to float, 6 same width other sign, 9 needs a check of each value.
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 3 int to float, 6 same width other
+// sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 
@@ -9433,17 +9789,19 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (to == SPY_BOOL) return SPYI_NO_FIT;
     if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
-    if (spyi_dtype_is_float(to))
-        return 3 + (to_size <= from_size ? 1u : 0u); // int32 to float rounds, as in C
+    if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
+        if (to_size < from_size) return SPYI_NO_FIT;
+        return to_size > from_size ? 3 : 4;
+    }
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 6 : SPYI_NO_FIT;
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // before any float
 }
 
 // Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(from) && spyi_dtype_is_float(to)) return 2; // rounds
+    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
     return 9;
 }
 
@@ -9470,6 +9828,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = host ? spyi_host_cost(element->scalar, type->scalar)
                      : spyi_memory_cost(element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT || (output && fit->cost != 0)) return false;
+    if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
+        fit->cost = 1; // an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
@@ -9815,6 +10175,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    const spy_call_options *options = a->values->options;
+    b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -9822,6 +10184,10 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         for (uint32_t d = 0; d < v->map_count; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
+    if (options && options->call_group_shape.rank > b->rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "its options: call_group_shape has %u dimensions, the call has %u",
+                       options->call_group_shape.rank, b->rank);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -9921,9 +10287,10 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 }
 
 static void spyi_bound_reset(spyi_attempt *a) {
-    bool strict = a->bound.strict;
+    bool strict = a->bound.strict, call_info = a->bound.call_info;
     spyi_bound_free(&a->bound);
     a->bound.strict = strict;
+    a->bound.call_info = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -9964,6 +10331,11 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// Slang takes a number for a vector of any length as one of length 1.
+static bool spyi_is_single(const spyi_leaf *leaf) {
+    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
+}
+
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
@@ -9973,19 +10345,22 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
+    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t p = 0; good && p < given; p++)
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
             if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
                 a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
                 open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
                 !a->values->items[of_param[p]].cast)
-                good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
+                good = good && a->bound.leaves[i].consumed == consumed[p] &&
+                       !spyi_is_single(&a->bound.leaves[i]);
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -10073,9 +10448,10 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible =
-                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
-                        open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }
@@ -10145,12 +10521,22 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
+// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
+// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
+    if (one->generic || other->generic || other->param_count < given) return false;
+    for (uint32_t p = 0; p < other->param_count; p++)
+        if (p < given ? one->params[p].type != other->params[p].type : !other->params[p].has_default)
+            return false;
+    return true;
+}
+
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
@@ -10165,6 +10551,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -10207,9 +10594,19 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         spyi_bound_free(&attempt.bound);
         spyi_text_free(&attempt.reason);
     }
+    for (uint32_t i = 0; best < n && ties == 1 && i < n; i++) {
+        const spyi_signature *other = &function->overloads.items[i];
+        if (i != best &&
+            spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
+            spyi_text_add(&twins, "\n    %s", other->display);
+    }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
+    } else if (twins.size) {
+        status = SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
+                      function->overloads.items[best].display, spyi_text_str(&twins));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -10218,9 +10615,12 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
-        status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
-                      spyi_text_str(&tied));
+        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error,
+                      winner.misfit
+                          ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
+                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                      ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
@@ -10232,6 +10632,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
+    spyi_text_free(&twins);
     return status;
 }
 
@@ -10241,6 +10642,7 @@ SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     free(bound->leaves);
     free(bound->nodes);
     free(bound->sizes);
+    spyi_options_free(&bound->options);
     spyi_signature_free(&bound->signature);
     memset(bound, 0, sizeof *bound);
 }
@@ -10290,7 +10692,7 @@ typedef struct spyi_variant_key {
     uint8_t index64;  // offsets beyond 32 bits
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
-    uint8_t reserved;
+    uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -10336,7 +10738,9 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+// Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
@@ -10372,6 +10776,7 @@ typedef struct spyi_emit_state {
     bool failed;        // out of memory
 } spyi_emit_state;
 
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
@@ -10606,9 +11011,7 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
     spyi_text_add(&field, "spyi.%s", s->names[i]);
-    if (s->key->rank == 0) spyi_text_add(&element, "0");
-    else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
-    else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
+    spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
     at.shape = "spyi._shape";
@@ -10627,12 +11030,12 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
     if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (b->uses_library) {
+    if (b->uses_library || b->call_info || key->grouped) {
         spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
             spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
     }
-    if (spyi_needs_coordinates(s)) {
+    if (spyi_needs_coordinates(s) && !key->grouped) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
             spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
@@ -10959,11 +11362,93 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>the body
 
-static void spyi_emit_index(spyi_emit_state *s) {
+// The number of the current element in the call, as an expression.
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
+}
+
+// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+static void spyi_emit_groups(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    uint32_t group[SPY_MAX_RANK], members = 1;
+    spyi_call_group(b, group);
+    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
+    if (b->options.threads[1] * b->options.threads[2] > 1)
+        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
+                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->out->group_size);
+    else
+        spyi_text_add(body, "    uint spy_l = %s;\n",
+                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
+    for (uint32_t d = b->rank; d-- > 0;) {
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+                      group[d]);
+        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
+                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
+                      group[d], group[d]);
+        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+    }
+    spyi_text_add(body, "    if (spy_g >= spy_n0");
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
+    for (uint32_t d = 1; d < b->rank; d++)
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+}
+
+static void spyi_emit_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Where each strided leaf's element is, from the coordinates.
+static void spyi_emit_offsets(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
     if (key->rank == 0) return;
+    if (key->grouped) {
+        spyi_emit_groups(s);
+        spyi_emit_offsets(s);
+        return;
+    }
     const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
@@ -10982,34 +11467,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
     }
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
-    const char *index = key->index64 ? "int64_t" : "int";
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
-    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(
-            body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, index, d);
-    }
-    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        uint32_t walk = spyi_walk_of(s, i);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
-        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
-        bool first = true;
-        for (uint32_t d = 0; d < key->rank; d++) {
-            bool innermost = d + 1u == key->rank;
-            if (innermost && walk == SPYI_WALK_STILL) continue;
-            spyi_text_add(body, first ? "" : " + ");
-            first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
-        }
-        spyi_text_add(body, first ? "0;\n" : ";\n");
-    }
+    spyi_emit_coordinates(s);
+    spyi_emit_offsets(s);
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
@@ -11063,6 +11522,13 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
         spyi_emit_variables(s, p, spyi_text_str(&name), false, indent);
         spyi_text_free(&name);
+    }
+    if (b->call_info && b->rank) {
+        uint32_t group[SPY_MAX_RANK];
+        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
+        spyi_element_text(s, &s->body);
+        spyi_text_add(&s->body,
+                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
     }
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
@@ -11135,12 +11601,22 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     spyi_text_add(out, ");\n}\n\n");
 }
 
+// The shape of a call group, for get_call_group_id() and its like.
+static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t group[SPY_MAX_RANK];
+    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
+    spyi_text_add(out, " };\n\n");
+}
+
 // Puts the parts together.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
     const char *spelling = s->bound->signature.spelling;
     bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
+    const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : spelling);
@@ -11150,13 +11626,17 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (out->block_size && !out->block_by_address)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
-                  out->group_size, SPYI_KERNEL_ENTRY);
+                  threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
+                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
+    if (threads[1] * threads[2] > 1)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
     const char *shape = key->rank == 0              ? "one element"
+                        : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
                                                     : "flat";
@@ -11168,12 +11648,29 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    spyi_emit_group_shape(s, &out->text);
+    if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    const spyi_options *o = &bound->options;
+    uint32_t rank = o->group.rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
+    if (rank) {
+        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
+        return bound->rank > 0;
+    }
+    if (o->threads[1] * o->threads[2] <= 1) return false;
+    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
+    return bound->rank > 0;
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+    const uint32_t *threads = bound->options.threads;
+    if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
     return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
@@ -11192,7 +11689,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(&device->base->limits, key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
@@ -11246,9 +11743,9 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
                                spyi_text *out) {
     if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
     else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_vector", array);
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector", array);
     else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
-    else spyi_text_add(out, "spyi_array<%s>(%s)", spyi_spell(type->element), array);
+    else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
 }
 
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
@@ -11345,7 +11842,7 @@ static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
 static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     uint32_t map = 0;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%xu)", at->element, at->shape,
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
                    at->field, map);
 }
 
@@ -12076,6 +12573,10 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->function = function;
     plan->references = 1;
     spy_status status = spyi_bind(function, values, &plan->bound, error);
+    if (status == SPY_OK && !spyi_options_copy(values, &plan->bound.options)) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -12208,8 +12709,11 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY, &code,
-                                   error);
+        spyi_conformances conformances;
+        conformances.items = plan->bound.options.conformances;
+        conformances.count = plan->bound.options.conformance_count;
+        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY,
+                                   conformances, &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
@@ -12304,6 +12808,11 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
+        uint32_t k = b->rank - values->thread_count.rank + d;
+        call->dims[k] = values->thread_count.dims[d];
+        owner[k] = UINT32_MAX;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
@@ -12322,9 +12831,12 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
                 owner[k] = i;
                 continue;
             }
-            const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
-            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            bool counted = owner[k] == UINT32_MAX;
+            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
+            spy_shape mine = spyi_value_shape(v),
+                      theirs =
+                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
             spyi_shape_text(&mine, error);
@@ -12593,7 +13105,14 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
     }
     if (launch->count == 0) return SPY_OK;
-    spyi_collapse(b, launch);
+    uint32_t group[SPY_MAX_RANK];
+    launch->key.grouped = spyi_call_group(b, group);
+    if (launch->key.grouped) {
+        launch->rank = launch->shape.rank;
+        memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
+    } else {
+        spyi_collapse(b, launch);
+    }
     launch->key.rank = (uint8_t)launch->rank;
     launch->key.width = 1;
     launch->key.unroll = 1;
@@ -12603,8 +13122,10 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    spyi_try_wide(b, launch, limits);
-    spyi_try_unroll(b, launch, limits);
+    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
+        spyi_try_wide(b, launch, limits);
+        spyi_try_unroll(b, launch, limits);
+    }
     spyi_choose_access(b, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
@@ -12612,8 +13133,11 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
     int64_t per_group =
-        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    int64_t groups = (launch->count + per_group - 1) / per_group, most = limits->info.max_group_count;
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
     launch->key.folded = groups > most;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
@@ -13210,15 +13734,15 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name, bool timed,
-                            uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_status status = spyi_describe(function, args, options, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, timed, gpu_time_ns, &error);
@@ -13233,14 +13757,18 @@ static spy_status spyi_call(spy_function *function, spy_args args, const char *p
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
-    return spyi_call(function, args, "spy_call", false, NULL);
+    return spyi_call(function, args, NULL, "spy_call", false, NULL);
+}
+
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options) {
+    return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
 }
 
 // >>explaining
@@ -13278,7 +13806,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -13443,7 +13971,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, values, &error);
     if (status == SPY_OK) {
         p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
         if (!p) {
@@ -13462,7 +13990,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, values, &error) == SPY_OK &&
+            bool copied = spyi_describe(function, args, NULL, values, &error) == SPY_OK &&
                           spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
@@ -13523,7 +14051,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
         const spyi_plan *plan = prepared->plan;
-        status = spyi_describe(prepared->function, args, values, &error);
+        status = spyi_describe(prepared->function, args, NULL, values, &error);
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))
@@ -13574,6 +14102,143 @@ void spy_release_prepared(spy_prepared *prepared) {
 
 SPYI_FN void spyi_prepared_free_all(spy_device *device) {
     while (device->prepared) spyi_prepared_free(device->prepared);
+}
+
+// >>call/resolve.c ------------------------------------------------------------------------------------------
+
+// spy_resolve: a bound call written down for the caller, in one block: the resolution, its bindings, then their text.
+
+// Bindings and text grow apart; strings are kept as offsets into the text until both lie in the block.
+typedef struct spyi_resolving {
+    const spyi_bound *bound;
+    const spyi_values *values;
+    spy_binding *bindings;
+    uint32_t count;
+    spyi_text strings;
+    size_t size; // that the strings should have: memory may run out
+} spyi_resolving;
+
+// Adds a string with its NUL and gives its offset, in the place of a pointer.
+static const char *spyi_keep_string(spyi_resolving *r, const char *s) {
+    size_t offset = r->size, size = strlen(s) + 1;
+    spyi_text_add_n(&r->strings, s, size);
+    r->size += size;
+    return (const char *)(uintptr_t)offset;
+}
+
+static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_binding *out) {
+    const spyi_value *v = &r->values->items[leaf->value];
+    spyi_text text = { NULL, 0, 0 };
+    spyi_value_text(v, &text);
+    out->argument = spyi_keep_string(r, spyi_text_str(&text));
+    spyi_text_free(&text);
+    out->kind = (spy_arg_kind)v->kind;
+    out->map.count = leaf->batch_rank;
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) out->map.dims[d] = leaf->map[d];
+    out->consumed_rank = leaf->consumed;
+}
+
+// A node, then its fields. `parent`: path with a final '.', or "".
+static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
+    spy_binding *out = &r->bindings[r->count++];
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s%s", parent, node->name);
+    out->path = spyi_keep_string(r, spyi_text_str(&path));
+    out->type = spyi_keep_string(r, node->type->display);
+    out->direction = !node->out ? SPY_DIRECTION_DEFAULT : node->in ? SPY_DIRECTION_INOUT : SPY_DIRECTION_OUT;
+    out->depth = depth;
+    if (node->leaf >= 0) {
+        spyi_resolve_leaf(r, &r->bound->leaves[node->leaf], out);
+    } else {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "struct of %u fields", node->count);
+        out->argument = spyi_keep_string(r, spyi_text_str(&text));
+        spyi_text_free(&text);
+        out->kind = SPY_ARG_STRUCT;
+        spyi_text_add(&path, ".");
+        for (uint32_t f = 0; f < node->count; f++)
+            spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
+    }
+    spyi_text_free(&path);
+}
+
+static void spyi_place_string(const char **offset, const char *strings) {
+    *offset = strings + (uintptr_t)*offset;
+}
+
+// NULL: out of memory.
+static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
+                                            const spy_shape *shape) {
+    spyi_resolving r;
+    spy_resolution made, *out = NULL;
+    memset(&r, 0, sizeof r);
+    memset(&made, 0, sizeof made);
+    r.bound = b;
+    r.values = values;
+    r.bindings = (spy_binding *)calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+    if (!r.bindings) return NULL;
+    made.signature = spyi_keep_string(&r, b->signature.display);
+    made.result_type = spyi_keep_string(&r, b->signature.result->display);
+    made.shape = *shape;
+    for (uint32_t i = 0; i < b->param_count + (b->has_result ? 1u : 0u); i++)
+        spyi_resolve_node(&r, &b->nodes[i], "", 0);
+    made.binding_count = r.count;
+    size_t head = spyi_align(sizeof made, 16), table = r.count * sizeof *r.bindings;
+    char *block = r.strings.size == r.size ? (char *)malloc(head + table + r.size) : NULL;
+    if (block) {
+        spy_binding *bindings = (spy_binding *)(void *)(block + head);
+        char *strings = block + head + table;
+        memcpy(strings, r.strings.data, r.size);
+        for (uint32_t i = 0; i < r.count; i++) {
+            bindings[i] = r.bindings[i];
+            spyi_place_string(&bindings[i].path, strings);
+            spyi_place_string(&bindings[i].type, strings);
+            spyi_place_string(&bindings[i].argument, strings);
+        }
+        spyi_place_string(&made.signature, strings);
+        spyi_place_string(&made.result_type, strings);
+        made.bindings = bindings;
+        out = (spy_resolution *)(void *)block;
+        *out = made;
+    }
+    free(r.bindings);
+    spyi_text_free(&r.strings);
+    return out;
+}
+
+spy_resolution *spy_resolve(spy_function *function, spy_args args) {
+    const char *name = "spy_resolve";
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    spy_device *device = function->object.device;
+    spyi_values *values = &device->cache->values;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_plan *plan = NULL;
+    spy_resolution *made = NULL;
+    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
+    if (status == SPY_OK) {
+        status = spyi_launch_shape(plan, values, &error);
+        if (status != SPY_OK) {
+            spyi_text_add(&error, "\n");
+            spyi_bound_text(&plan->bound, values, &error);
+        }
+    }
+    if (status == SPY_OK) {
+        made = spyi_resolution_make(&plan->bound, values, &plan->launch.shape);
+        if (!made) {
+            status = SPY_ERROR_OUT_OF_MEMORY;
+            spyi_text_add(&error, "out of host memory");
+        }
+    }
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return made;
+}
+
+void spy_release_resolution(spy_resolution *resolution) {
+    free(resolution);
 }
 
 // >>base/stbds_end.h ----------------------------------------------------------------------------------------

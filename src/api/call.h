@@ -29,7 +29,8 @@ typedef enum spy_arg_kind {
     SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW      // a new tensor is made for an output
+    SPY_ARG_NEW,     // a new tensor is made for an output
+    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -48,6 +49,7 @@ struct spy_arg {
     uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
+    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -59,7 +61,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
 };
 
 #ifdef __cplusplus
@@ -155,6 +157,23 @@ spy_arg spy_cast(spy_arg arg, const char *type);
 // Errors found before the launch leave every output as it was.
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
+
+// How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
+typedef struct spy_call_options {
+    const char *prelude;             // Slang text at the head of the generated kernel, after its imports
+    spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
+    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
+    const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
+    size_t conformance_count;
+    uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
+    spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
+    spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
+} spy_call_options;
+
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
+// append_to belong to the kind of call: other ones bind and compile again.
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);

@@ -251,7 +251,9 @@
 // >>guide 14: looking at kernels
 //
 // spy_explain_call prints how a call is understood, without running it: each parameter with its Slang type,
-// argument and kernel dimensions, the call's shape, and the kernel's text. desc.dump_directory (an existing
+// argument and kernel dimensions, the call's shape, and the kernel's text. spy_resolve gives the same as data,
+// for programs: the overload, each parameter's concrete type, mapping and consumed dimensions, and the call's
+// shape; nothing is compiled for it. desc.dump_directory (an existing
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.

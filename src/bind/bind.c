@@ -113,7 +113,7 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     memcpy(leaf->consumed_dims, fit->dims, fit->consumed * sizeof *fit->dims);
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
-        if (v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+        if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -183,6 +183,20 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     return true;
 }
 
+static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
+                           const spyi_value_kind *kind) {
+    if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = kind;
+    if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+    a->bound.uses_library = true;
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    fit.consumed = leaf->consumed;
+    memcpy(fit.dims, leaf->consumed_dims, sizeof fit.dims);
+    return spyi_set_batch(a, leaf, v, &fit);
+}
+
 // Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
@@ -190,7 +204,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT) return spyi_mismatch(a, path, type, v, "");
+    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
     if (v->child_count != type->field_count) {
         // Too many are found below by name; here for the count alone.
         if (v->child_count > type->field_count)
@@ -248,11 +262,13 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER || type->kind == SPYI_TYPE_VOID)
+    const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
+    bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
+    if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
-    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY)
+    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
     if (v->cast && v->kind != SPY_ARG_NEW) {
@@ -271,6 +287,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    if (kind) return spyi_bind_kind(a, leaf, v, kind);
     switch (v->kind) {
     case SPY_ARG_TENSOR:
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
@@ -298,6 +315,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    const spy_call_options *options = a->values->options;
+    b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -305,6 +324,10 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         for (uint32_t d = 0; d < v->map_count; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
+    if (options && options->call_group_shape.rank > b->rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "its options: call_group_shape has %u dimensions, the call has %u",
+                       options->call_group_shape.rank, b->rank);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
@@ -414,13 +437,21 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
+// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
+static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
+    char name[512];
+    snprintf(name, sizeof name, "%s<%s, %u>", form == 3 ? "Tensor" : "RWTensor", v->type->name, v->rank);
+    return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
+}
+
 // The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays.
+// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, 3 and 4 tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
-    if (consumed == 0) return form == 0 ? v->type : NULL;
+    if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
+    if (form >= 3) return consumed == 0 && v->tensor && v->rank ? spyi_whole_view(a, v, form) : NULL;
     if (consumed > v->rank || consumed > 2) return NULL;
     int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
     bool scalar = v->type->kind == SPYI_TYPE_SCALAR;
@@ -439,6 +470,11 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
+// Slang takes a number for a vector of any length as one of length 1.
+static bool spyi_is_single(const spyi_leaf *leaf) {
+    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
+}
+
 // Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
@@ -448,18 +484,22 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     int chosen = 0;
     if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
         return false;
-    const spyi_type **types = (const spyi_type **)malloc((signature.param_count + 1) * sizeof *types);
+    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
     bool good = types && signature.param_count == open->param_count;
     for (uint32_t p = 0; good && p < given; p++)
         types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
     spyi_bound_reset(a);
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t p = 0; good && p < given; p++)
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++)
             if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
+                a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
                 open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
                 !a->values->items[of_param[p]].cast)
-                good = good && (a->bound.leaves[i].consumed == consumed[p] && !a->bound.leaves[i].splat);
+                good = good && a->bound.leaves[i].consumed == consumed[p] &&
+                       !spyi_is_single(&a->bound.leaves[i]);
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -491,6 +531,7 @@ typedef struct spyi_search {
     const int32_t *of_param;
     int32_t result;
     uint32_t given;
+    bool *fixed; // parameters whose view is known
     const spyi_type **views;
     uint32_t *consumed;
     int queries;
@@ -498,7 +539,7 @@ typedef struct spyi_search {
 
 // Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
 static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
-    while (p < q->given && q->open->params[p].type->kind != SPYI_TYPE_OTHER) p++;
+    while (p < q->given && q->fixed[p]) p++;
     if (p == q->given) {
         if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
         return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
@@ -506,13 +547,22 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     }
     const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
     for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
-        for (uint32_t form = 0; form < 3 && q->queries < SPYI_MOST_QUERIES; form++) {
+        for (uint32_t form = 0; form < 5 && q->queries < SPYI_MOST_QUERIES; form++) {
             q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
             q->consumed[p] = consumed;
             if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
         }
     }
     return false;
+}
+
+// The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
+static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
+    spyi_text name = { NULL, 0, 0 };
+    if (type->kind == SPYI_TYPE_OTHER) spyi_whole_type_name(type, v, &name);
+    const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
+    spyi_text_free(&name);
+    return whole ? whole : type;
 }
 
 static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
@@ -527,16 +577,20 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
     q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
     q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
-    bool found = false, possible = q.views && q.consumed;
+    q.fixed = (bool *)calloc(q.given + 1, sizeof *q.fixed);
+    bool found = false, possible = q.views && q.consumed && q.fixed;
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (open->params[p].type->kind != SPYI_TYPE_OTHER) {
-            q.views[p] = open->params[p].type;
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER ||
+            spyi_kind_of_parameter(open->params[p].type, v)) {
+            q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
+            q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible =
-                spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': its type %s is open; say which with spy_cast",
-                        open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(
+                a, SPY_ERROR_TYPE_MISMATCH,
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }
@@ -549,6 +603,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     if (!found && possible) spyi_no_open(a, open, of_param);
     free(q.views);
     free(q.consumed);
+    free(q.fixed);
     return found;
 }
 
@@ -564,7 +619,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER);
+        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
+                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -573,6 +629,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
         if (good) {
             // The function keeps its own signature; the plan gets a copy of what it needs of it.
             a->bound.signature.display = spyi_strdup(signature->display);
+            a->bound.signature.spelling = spyi_strdup(signature->spelling);
+            a->bound.signature.callee = signature->callee;
             a->bound.signature.result = signature->result;
             a->bound.signature.differentiable = signature->differentiable;
         }
@@ -602,12 +660,22 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
+// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
+// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
+    if (one->generic || other->generic || other->param_count < given) return false;
+    for (uint32_t p = 0; p < other->param_count; p++)
+        if (p < given ? one->params[p].type != other->params[p].type : !other->params[p].has_default)
+            return false;
+    return true;
+}
+
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
@@ -632,7 +700,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->consumed > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)leaf->consumed;
+            if (leaf->source != SPYI_SOURCE_KIND && leaf->consumed > sizes[leaf->value])
+                sizes[leaf->value] = (uint8_t)leaf->consumed;
         }
         fitting += good;
         sized = sized || (good && attempt.sized);
@@ -663,9 +732,19 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         spyi_bound_free(&attempt.bound);
         spyi_text_free(&attempt.reason);
     }
+    for (uint32_t i = 0; best < n && ties == 1 && i < n; i++) {
+        const spyi_signature *other = &function->overloads.items[i];
+        if (i != best &&
+            spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
+            spyi_text_add(&twins, "\n    %s", other->display);
+    }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
+    } else if (twins.size) {
+        status = SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
+                      function->overloads.items[best].display, spyi_text_str(&twins));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -674,19 +753,24 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         memset(&winner.bound, 0, sizeof winner.bound);
         status = SPY_OK;
     } else if (best < n) {
-        status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "%u overloads fit equally well; choose one with spy_cast or spy_map:%s", ties,
-                      spyi_text_str(&tied));
+        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error,
+                      winner.misfit
+                          ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
+                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                      ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
-        if (generic_failed) spyi_add_compiler_notes(function, values, error);
+        if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
+            spyi_add_compiler_notes(function, values, error);
     }
     free(sizes);
     spyi_bound_free(&winner.bound);
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
+    spyi_text_free(&twins);
     return status;
 }
 
@@ -696,6 +780,7 @@ SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     free(bound->leaves);
     free(bound->nodes);
     free(bound->sizes);
+    spyi_options_free(&bound->options);
     spyi_signature_free(&bound->signature);
     memset(bound, 0, sizeof *bound);
 }

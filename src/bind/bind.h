@@ -4,6 +4,8 @@
 
 #include "data/device.h"
 
+typedef struct spyi_value_kind spyi_value_kind;
+
 // >>values: what an argument is, in the order in which arguments are written, a struct before its fields
 typedef struct spyi_value {
     const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
@@ -17,9 +19,20 @@ typedef struct spyi_value {
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
-    const int64_t *dims;   // of tensors and host arrays
+    const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
+    const spyi_value_kind *custom; // SPY_ARG_CUSTOM
 } spyi_value;
+
+// >>options: what a call's options say to its kernel, checked and copied
+typedef struct spyi_options {
+    char *prelude; // with the constants' declarations before it
+    char **conformances;
+    uint32_t conformance_count;
+    uint32_t threads[3]; // of a group; 0: chosen
+    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // of thread_count
+} spyi_options;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
@@ -27,11 +40,19 @@ typedef struct spyi_values {
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
+    const spy_call_options *options; // NULL: none
+    spy_shape thread_count;          // theirs
 } spyi_values;
 
-// Fills `values` from `args`; on failure an error naming the argument.
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error);
+// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error);
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
+// options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
+                                         spyi_text *error);
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options); // false: out of memory
+SPYI_FN void spyi_options_free(spyi_options *options);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -60,13 +81,14 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 // >>the result of binding
 
 typedef enum spyi_source {
-    SPYI_SOURCE_SCALAR,  // a number: converted into the parameter block
-    SPYI_SOURCE_BYTES,   // host bytes of one value, into the block
-    SPYI_SOURCE_INLINE,  // a host array that feeds one value, into the block
-    SPYI_SOURCE_TENSOR,  // the argument's tensor
-    SPYI_SOURCE_UPLOAD,  // a host array that is run over, through a temporary tensor
-    SPYI_SOURCE_NEW,     // a new tensor
-    SPYI_SOURCE_READBACK // one value that returns to host memory
+    SPYI_SOURCE_SCALAR,   // a number: converted into the parameter block
+    SPYI_SOURCE_BYTES,    // host bytes of one value, into the block
+    SPYI_SOURCE_INLINE,   // a host array that feeds one value, into the block
+    SPYI_SOURCE_TENSOR,   // the argument's tensor
+    SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
+    SPYI_SOURCE_NEW,      // a new tensor
+    SPYI_SOURCE_READBACK, // one value that returns to host memory
+    SPYI_SOURCE_KIND      // what leaf.kind says
 } spyi_source;
 
 // A place where the kernel loads or stores.
@@ -83,7 +105,41 @@ typedef struct spyi_leaf {
     uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
     uint32_t consumed;         // trailing dimensions, part of one value
     int64_t consumed_dims[SPY_MAX_RANK];
+    const spyi_value_kind *kind;      // SPYI_SOURCE_KIND; the next four are its own
+    uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
+    bool reads, writes;               // memory of its tensor, anywhere
+    bool untracked;                   // memory that we do not know of
+    const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
+
+// >>kinds of values beyond numbers, host data, element-wise tensors and structs: a file each in kinds/
+
+// Where a value's expression stands.
+typedef struct spyi_place_text {
+    const char *field;   // its field in the parameter block: "spyi.x"
+    const char *element; // number of the call's element, a uint
+    const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
+    uint32_t rank;       // of the call
+} spyi_place_text;
+
+struct spyi_value_kind {
+    const char *name; // in messages: "call_id"
+    // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
+    // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
+    bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);
+    // The Slang type of its field.
+    void (*field)(const spyi_leaf *leaf, spyi_text *out);
+    // Its value for one element, as an expression of leaf->type.
+    void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
+    // Fills its field at each call. false: `error` says what the call gave that does not fit.
+    bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
+};
+
+// The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
+SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
+SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
 
 // A parameter or field of the kernel's call, built from a leaf or from its own fields.
 typedef struct spyi_node {
@@ -104,7 +160,9 @@ typedef struct spyi_bound {
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
-    uint8_t *sizes;       // types were chosen by so many trailing sizes of each value; NULL: by none
+    spyi_options options;
+    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.

@@ -18,12 +18,15 @@ static bool spyi_key_room(spyi_values *values, size_t extra) {
     return true;
 }
 
-static bool spyi_key_name(spyi_values *values, const char *name) {
-    size_t size = name ? strlen(name) + 1 : 1;
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size) {
     if (!spyi_key_room(values, size)) return false;
-    memcpy(values->key + values->key_size, name ? name : "", size);
+    memcpy(values->key + values->key_size, bytes, size);
     values->key_size += (uint32_t)size;
     return true;
+}
+
+static bool spyi_key_name(spyi_values *values, const char *name) {
+    return spyi_key_bytes(values, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
 // How messages name an argument: its name, or its position from 1.
@@ -117,6 +120,16 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
+    case SPY_ARG_CUSTOM: {
+        const char *problem = NULL;
+        v->custom = arg->custom;
+        if (!arg->custom)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "it was not made by one of the spy_arg_* functions");
+        return arg->custom->describe(arg, v, &problem)
+                   ? SPY_OK
+                   : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
+    }
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -157,7 +170,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->map_count = (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
-        if (!spyi_key_room(values, 12 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
         key[0] = v->kind;
@@ -167,6 +180,10 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
+        if (v->custom) { // kinds are tables: where one lies says which it is
+            memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
+            values->key_size += (uint32_t)sizeof v->custom;
+        }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
         if (v->kind == SPY_ARG_STRUCT) {
@@ -180,9 +197,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_values *values,
-                                 spyi_text *error) {
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->options = options;
+    values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
         spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
@@ -192,6 +211,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, spyi_val
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -249,6 +269,11 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_CUSTOM:
+        spyi_text_add(out, "%s", value->custom->name);
+        if (value->rank) spyi_text_add(out, " ");
+        if (value->rank) spyi_shape_text(&shape, out);
+        break;
     default: spyi_text_add(out, "nothing"); break;
     }
 }

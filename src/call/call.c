@@ -10,15 +10,17 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const char *public_name,
-                            spy_command_list *list, bool timed, uint64_t *gpu_time_ns) {
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (entered != SPY_OK) return entered;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &error);
+    spy_command_list *list = options ? options->append_to : NULL;
+    spy_status status = list ? spyi_list_check_open(list, device, &error) : SPY_OK;
+    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_describe(function, args, options, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
@@ -33,26 +35,27 @@ static spy_status spyi_call(spy_function *function, spy_args args, const char *p
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
-    return spyi_call(function, args, "spy_call", NULL, false, NULL);
+    return spyi_call(function, args, NULL, "spy_call", false, NULL);
+}
+
+spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options) {
+    return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, "spy_time_call", NULL, true, gpu_time_ns);
+    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
 }
 
 spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
     const char *name = "spy_list_call";
-    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
-    if (status != SPY_OK) return status;
-    spy_device *device = function->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    status = spyi_list_check_open(list, device, &error);
-    if (status != SPY_OK) spyi_call_failed(function, status, name, &error);
-    spyi_leave(device);
-    return status == SPY_OK ? spyi_call(function, args, name, list, false, NULL) : status;
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>explaining
@@ -90,7 +93,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);

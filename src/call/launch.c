@@ -39,25 +39,35 @@ static spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values
     uint32_t owner[SPY_MAX_RANK] = { 0 };
     call->rank = b->rank;
     for (uint32_t d = 0; d < SPY_MAX_RANK; d++) call->dims[d] = 1;
+    for (uint32_t d = 0; d < values->thread_count.rank; d++) {
+        uint32_t k = b->rank - values->thread_count.rank + d;
+        call->dims[k] = values->thread_count.dims[d];
+        owner[k] = UINT32_MAX;
+    }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &values->items[leaf->value];
         for (uint32_t d = 0; d < leaf->consumed; d++)
-            if (v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
+            if (leaf->consumed_dims[d] != -1 && v->dims[leaf->batch_rank + d] != leaf->consumed_dims[d])
                 return spyi_size_error(leaf, v, d, error);
-        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD) continue;
+        if (leaf->source != SPYI_SOURCE_TENSOR && leaf->source != SPYI_SOURCE_UPLOAD &&
+            leaf->source != SPYI_SOURCE_KIND)
+            continue;
         for (uint32_t d = 0; d < leaf->batch_rank; d++) {
             uint32_t k = leaf->map[d];
             int64_t size = v->dims[d];
-            if (size == 1 || size == call->dims[k]) continue;
+            if (size == 1 || size == -1 || size == call->dims[k]) continue;
             if (call->dims[k] == 1) {
                 call->dims[k] = size;
                 owner[k] = i;
                 continue;
             }
-            const spyi_leaf *other = &b->leaves[owner[k]];
-            spy_shape mine = spyi_value_shape(v), theirs = spyi_value_shape(&values->items[other->value]);
-            spyi_text_add(error, "Shape mismatch: '%s' has shape ", other->path);
+            bool counted = owner[k] == UINT32_MAX;
+            const spyi_leaf *other = counted ? NULL : &b->leaves[owner[k]];
+            spy_shape mine = spyi_value_shape(v),
+                      theirs =
+                          counted ? values->thread_count : spyi_value_shape(&values->items[other->value]);
+            spyi_text_add(error, "Shape mismatch: '%s' has shape ", counted ? "thread_count" : other->path);
             spyi_shape_text(&theirs, error);
             spyi_text_add(error, " and '%s' has shape ", leaf->path);
             spyi_shape_text(&mine, error);
@@ -274,6 +284,15 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, s
     launch->key.bindings = placed ? 1 : 0;
 }
 
+// Where a leaf's tensor lies, and all that a repeated launch must find again.
+static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
+    at->storage = tensor->storage;
+    at->begin = tensor->begin_bytes;
+    at->end = at->reach = tensor->end_bytes;
+    at->storage_offset = tensor->storage->offset;
+    memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -292,19 +311,17 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        if (!spyi_leaf_in_memory(leaf)) continue;
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
+        if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
+        if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->source == SPYI_SOURCE_TENSOR ? v->tensor->offset_bytes : 0;
         spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
         if (at->storage) {
-            at->begin = v->tensor->begin_bytes;
-            at->end = v->tensor->end_bytes;
-            at->storage_offset = at->storage->offset;
-            memcpy(at->geometry, &v->tensor->shape, sizeof at->geometry);
+            spyi_launch_tensor(at, v->tensor);
         } else {
             at->begin = 0;
             at->end = leaf->source == SPYI_SOURCE_READBACK
@@ -356,7 +373,7 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
+        if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
         const spy_tensor *t = values->items[b->leaves[i].value].tensor;
         spyi_launch_leaf *at = &launch->leaves[i];
         const spyi_storage *storage = t->storage;

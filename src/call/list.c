@@ -72,7 +72,8 @@ SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
 
 SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
                                              const spyi_variant *variant, const spyi_dispatch *dispatch,
-                                             const spyi_use *uses, uint32_t use_count, spyi_text *error) {
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error) {
     size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
     size_t bindings_size = variant->emitted.binding_count * sizeof *dispatch->bindings;
     spyi_list_op *op;
@@ -86,6 +87,7 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
     if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
     if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
     op->plan = plan;
+    op->untracked = untracked;
     plan->references++;
     list->call_count++;
     spyi_list_added(list, op);
@@ -100,9 +102,9 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
     launch.block = list->bytes + op->block;
     launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
     op->plan->last_submit = device->backend->open_submit(device->gpu);
-    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count);
+    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
     spy_status status = device->backend->dispatch(device->gpu, &launch, error);
-    spyi_barrier_done(device, launch.barrier, status);
+    spyi_uses_done(device, launch.barrier, op->untracked, status);
     return status;
 }
 
@@ -111,7 +113,7 @@ static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_li
     const spyi_use *to = &list->uses[op->first_use];
     const spyi_chunk *chunk = &to->storage->chunk;
     uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
-    bool barrier = spyi_take_uses(device, to, op->use_count);
+    bool barrier = spyi_take_uses(device, to, op->use_count, false);
     spy_status status;
     if (op->repeats) {
         status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
@@ -120,7 +122,7 @@ static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_li
         status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
                                        from->storage->offset + from->begin, size, barrier, error);
     }
-    spyi_barrier_done(device, barrier, status);
+    spyi_uses_done(device, barrier, false, status);
     return status;
 }
 
@@ -153,10 +155,10 @@ static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text 
     use.begin = times->begin_bytes;
     use.end = times->end_bytes;
     use.writes = true;
-    bool barrier = spyi_take_uses(device, &use, 1);
+    bool barrier = spyi_take_uses(device, &use, 1, false);
     spy_status status = device->backend->time_store(
         device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_uses_done(device, barrier, false, status);
     return status;
 }
 

@@ -14,6 +14,7 @@ typedef struct spyi_list_op {
     spyi_plan *plan;          // one reference
     spyi_dispatch launch;     // without its block and bindings
     uint32_t block, bindings; // offsets
+    bool untracked;
     // fills, and timestamps' slots
     bool repeats; // fills: by the pattern; else the second use is copied
     uint32_t pattern;
@@ -48,8 +49,10 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
 SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
 
 // Records a dispatch of a plan's variant: its block and bindings are copied, the plan and the storages are held.
+// `untracked`: as for spyi_take_uses.
 SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
                                              const spyi_variant *variant, const spyi_dispatch *dispatch,
-                                             const spyi_use *uses, uint32_t use_count, spyi_text *error);
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error);
 
 #endif // SPYI_LIST_H

@@ -185,6 +185,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
     uint8_t *block = launch->block;
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
+    spyi_text problem = { NULL, 0, 0 };
     if (!repeats) memset(block, 0, variant->emitted.block_size);
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
@@ -201,6 +202,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_SHAPE:
+            u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
+            memcpy(out, &u, 4);
+            break;
         case SPYI_PACK_SIZE:
             u = (uint32_t)launch->dims[pack->dim];
             memcpy(out, &u, 4);
@@ -236,6 +241,14 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
                 return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
             break;
+        case SPYI_PACK_KIND:
+            spyi_text_clear(&problem);
+            if (!leaf->kind->pack(leaf, &s->values->items[leaf->value], out, &problem)) {
+                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+                spyi_text_free(&problem);
+                return SPY_ERROR_OUT_OF_RANGE;
+            }
+            break;
         }
     }
     return SPY_OK;
@@ -248,17 +261,26 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses) {
     const spyi_bound *b = s->bound;
     uint32_t count = 0;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || b->leaves[i].source == SPYI_SOURCE_READBACK) continue;
+        bool whole = spyi_leaf_is_whole(leaf);
+        if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
         spyi_use *use = &uses[count++];
         use->storage = at->storage;
         use->begin = at->begin;
         use->end = at->end;
-        use->reads = b->leaves[i].in;
-        use->writes = b->leaves[i].out;
+        use->reads = whole ? leaf->reads : leaf->in;
+        use->writes = whole ? leaf->writes : leaf->out;
         use->counts = false;
     }
     return count;
+}
+
+// Whether the kernel may read and write where nobody knows.
+static bool spyi_is_untracked(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].untracked) return true;
+    return false;
 }
 
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
@@ -288,6 +310,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
     uint32_t use_count;
+    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -313,15 +336,17 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     dispatch.indirect = dispatch.indirect_offset = 0;
     dispatch.bindings = bindings;
     use_count = spyi_collect_uses(s, uses);
+    untracked = spyi_is_untracked(s->bound);
     if (s->list)
-        return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, error);
+        return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
+                                         error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
     s->plan->last_submit = device->backend->open_submit(device->gpu);
-    dispatch.barrier = spyi_take_uses(device, uses, use_count);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
+    spyi_uses_done(device, dispatch.barrier, untracked, status);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -362,10 +387,12 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     return status;
 }
 
-// Host arrays, and results to host memory, bring work of their own to each call.
+// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
+        if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
+            continue;
         if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
             source != SPYI_SOURCE_NEW)
             return false;

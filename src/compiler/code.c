@@ -88,10 +88,43 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
+// One conformance as a component; NULL: `messages` says why.
+static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                                spyi_text *messages) {
+    spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
+    spyi_sl_component *component = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    const char *colon = text;
+    while (*colon && !(*colon == ':' && colon[1] != ':' && (colon == text || colon[-1] != ':'))) colon++;
+    const char *equals = strchr(text, '=');
+    long id = equals ? strtol(equals + 1, NULL, 10) : -1;
+    size_t end = equals ? (size_t)(equals - text) : strlen(text);
+    for (size_t i = 0; i < end; i++)
+        if (text + i != colon && text[i] != ' ') spyi_text_add_n(&names[text + i > colon], text + i, 1);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&names[0]));
+    spyi_sl_type *wanted = spyi_sl_type_named(unit, live, spyi_text_str(&names[1]));
+    if (!type || !wanted) {
+        spyi_text_add(messages, "conformance '%s': there is no type '%s'", text,
+                      spyi_text_str(&names[type ? 1 : 0]));
+    } else if (SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(wanted) != SPYI_SL_KIND_INTERFACE ||
+               !SPYI_SL_FUNCTION(unit, spReflection_isSubType)(live->layout, type, wanted)) {
+        spyi_text_add(messages, "conformance '%s': '%s' does not implement an interface '%s'", text,
+                      spyi_text_str(&names[0]), spyi_text_str(&names[1]));
+    } else {
+        live->session->v->createTypeConformanceComponentType(live->session, type, wanted, &component, id,
+                                                             &diagnostics);
+        spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    }
+    spyi_text_free(&names[0]);
+    spyi_text_free(&names[1]);
+    return component;
+}
+
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_conformances conformances,
+                              spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -105,9 +138,16 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(live->link_count + 2, sizeof(spyi_sl_component *));
-    if (result >= 0 && entry_point && parts) {
-        uint32_t count = 0;
+        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    uint32_t count = 0;
+    bool conforming = parts != NULL; // conformances come first: they are ours to release
+    for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
+        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        conforming = parts[count] != NULL;
+        if (conforming) count++;
+    }
+    uint32_t owned = count;
+    if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
@@ -123,6 +163,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
     if (entry_point) entry_point->v->release(entry_point);
+    for (uint32_t i = 0; i < owned; ++i) parts[i]->v->release(parts[i]);
     free(parts);
     return good;
 }
@@ -139,7 +180,7 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 }
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
-                             spyi_code *code, spyi_text *error) {
+                             spyi_conformances conformances, spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -150,14 +191,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, code,
-                                  &messages);
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+                                  conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, code, &ignored);
+                                 entry, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);

@@ -68,9 +68,18 @@ typedef struct spyi_param {
     bool has_default;
 } spyi_param;
 
+// How a function is called.
+typedef enum spyi_callee {
+    SPYI_CALLEE_FUNCTION,   // name(...): also static methods
+    SPYI_CALLEE_METHOD,     // params[0].name(...): the instance comes first, as parameter "this"
+    SPYI_CALLEE_CONSTRUCTOR // Type(...)
+} spyi_callee;
+
 // One overload, or what resolution made of it. Owned by whoever got it: spyi_signature_free.
 typedef struct spyi_signature {
-    char *display; // "float saxpy(float a, float x, out float y)" for messages
+    spyi_callee callee;
+    char *spelling; // what stands before the "(" in Slang code, after the instance of a method
+    char *display;  // "float saxpy(float a, float x, out float y)" for messages
     spyi_param *params;
     uint32_t param_count;
     const spyi_type *result; // VOID, concrete, or OTHER
@@ -83,7 +92,8 @@ typedef struct spyi_overloads {
     uint32_t count;
 } spyi_overloads;
 
-// All overloads of "f", "ns::f", "Type::method" (static), "f<float,4>". count 0 when there is none.
+// All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
+// "Type.$init". count 0 when there is none.
 SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out,
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
@@ -109,10 +119,17 @@ typedef struct spyi_code {
     uint8_t hash[20]; // Slang's entry-point hash
 } spyi_code;
 
+// A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
+typedef struct spyi_conformances {
+    char *const *items;
+    uint32_t count;
+} spyi_conformances;
+
 // Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
 // of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
-                                     const char *entry, spyi_code *code, spyi_text *error);
+                                     const char *entry, spyi_conformances conformances, spyi_code *code,
+                                     spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 #endif // SPYI_COMPILER_H

@@ -108,13 +108,18 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// The function or set of overloads of that name; NULL: there is none that can be called by name alone.
-SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Whether what stands before the last "::" or "." is a type.
-SPYI_FN bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
+SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                                spyi_sl_type **constructed);
+// The type that stands before the last "::" or "."; NULL: none, or a namespace.
+SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
+// Whether a function that was found by `name` is a method of an instance.
+SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                                    const char *name);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
-                                  const char *name, bool specialised, spyi_signature *out);
+                                  const char *name, spyi_sl_type *constructed, bool specialised,
+                                  spyi_signature *out);
 
 #endif // SPYI_COMPILER_INTERNAL_H

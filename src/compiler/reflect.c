@@ -167,23 +167,24 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
         return spyi_type_other(types, name);
     spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
-    bool plain = fields != NULL;
+    bool named = fields != NULL, plain = true;
     size_t end = 0;
-    for (unsigned i = 0; i < count && plain; ++i) {
+    for (unsigned i = 0; i < count && named; ++i) {
         spyi_sl_variable *variable = lib->spReflectionType_GetFieldByIndex(slang, i);
         spyi_sl_variable_layout *place = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         fields[i].name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        plain = place && fields[i].name;
-        if (!plain) break;
+        named = place && fields[i].name;
+        if (!named) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+        plain = plain && fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
                 fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
-    if (plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
+    if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
+    else if (named && !plain) type = spyi_type_opaque(types, name, fields, count);
     free(fields);
     return type ? type : spyi_type_other(types, name);
 }
@@ -310,21 +311,47 @@ spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, 
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverload)(function, count - 1 - index);
 }
 
-bool spyi_sl_is_method(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     spyi_sl_last_part(name, &prefix);
-    if (!prefix) return false;
+    if (!prefix) return NULL;
     spyi_text owner = { NULL, 0, 0 };
     spyi_text_add_n(&owner, name, prefix);
-    bool method = spyi_sl_type_named(unit, live, spyi_text_str(&owner)) != NULL;
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
     spyi_text_free(&owner);
-    return method;
+    return type;
 }
 
-spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name) {
-    if (!spyi_sl_name_is_safe(name)) return NULL;
-    spyi_sl_function *f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
+                            const char *name) {
+    return spyi_sl_owner(unit, live, name) &&
+           !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
+}
+
+// Whether the name is that of a struct's constructors: "Foo", "Foo.__init" or "Foo.$init"; then the struct.
+static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    size_t prefix = 0;
+    const char *last = spyi_sl_last_part(name, &prefix);
+    spyi_text owner = { NULL, 0, 0 };
+    if (prefix && (strcmp(last, "__init") == 0 || strcmp(last, "$init") == 0))
+        spyi_text_add_n(&owner, name, prefix);
+    else spyi_text_add(&owner, "%s", name);
+    spyi_sl_type *type = spyi_sl_type_named(unit, live, spyi_text_str(&owner));
+    spyi_text_free(&owner);
+    if (type && SPYI_SL_FUNCTION(unit, spReflectionType_GetKind)(type) != SPYI_SL_KIND_STRUCT) type = NULL;
+    return type;
+}
+
+spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
+                                        spyi_sl_type **constructed) {
+    spyi_sl_function *f = NULL;
+    *constructed = NULL;
     live->kept_kib += 1;
+    if (spyi_sl_name_is_safe(name))
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByName)(live->layout, name);
+    if (!f && name && (*constructed = spyi_sl_constructed(unit, live, name)) != NULL)
+        f = SPYI_SL_FUNCTION(unit, spReflection_FindFunctionByNameInType)(live->layout, *constructed,
+                                                                          "$init");
     if (!f) return NULL;
     bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
     if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
@@ -333,12 +360,16 @@ spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, con
     return f;
 }
 
-static void spyi_sl_add_type(const spyi_type *type, spyi_text *out) {
-    spyi_text_add(out, "%s", type->display);
+// A parameter of the signature's text and list.
+static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_text *text) {
+    spyi_text_add(text, "%s%s%s%s %s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
+                  p->out ? (p->in ? "inout " : "out ") : "", p->type->display, p->name,
+                  p->has_default ? " = ..." : "");
+    out->params[out->param_count++] = *p;
 }
 
 void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
-                          bool specialised, spyi_signature *out) {
+                          spyi_sl_type *constructed, bool specialised, spyi_signature *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
@@ -348,40 +379,51 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
-    out->generic = !specialised && generic && (!strchr(name, '<') || (owns && !strchr(last, '<')));
+    out->generic =
+        !specialised && generic && !constructed && (!strchr(name, '<') || (owns && !strchr(last, '<')));
     out->differentiable =
         lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_DIFFERENTIABLE) != NULL;
-    out->result =
-        spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function), out->generic);
+    out->result = constructed ? spyi_sl_to_type(unit, live, constructed, false)
+                              : spyi_sl_to_type(unit, live, lib->spReflectionFunction_GetResultType(function),
+                                                out->generic);
+    bool method = !constructed && spyi_sl_needs_instance(unit, live, function, name);
+    out->callee = constructed ? SPYI_CALLEE_CONSTRUCTOR : method ? SPYI_CALLEE_METHOD : SPYI_CALLEE_FUNCTION;
+    out->spelling = spyi_strdup(constructed ? out->result->name : method ? last : name);
     unsigned count = lib->spReflectionFunction_GetParameterCount(function);
-    out->params = (spyi_param *)calloc(count + 1, sizeof *out->params);
+    out->params = (spyi_param *)calloc(count + 2, sizeof *out->params);
     spyi_text text = { NULL, 0, 0 };
-    spyi_sl_add_type(out->result, &text);
-    spyi_text_add(&text, " %.*s(",
+    if (!constructed) spyi_text_add(&text, "%s ", out->result->display);
+    spyi_text_add(&text, "%.*s(",
                   (int)(strchr(name, '<') && specialised ? (last - name) + (ptrdiff_t)strcspn(last, "<")
                                                          : (ptrdiff_t)strlen(name)),
                   name);
+    if (method && out->params) {
+        spyi_param p;
+        memset(&p, 0, sizeof p);
+        p.name = spyi_strdup("this");
+        p.type = spyi_sl_to_type(unit, live, spyi_sl_owner(unit, live, name), false);
+        p.in = true;
+        p.out = lib->spReflectionFunction_FindModifier(function, SPYI_SL_MODIFIER_MUTATING) != NULL;
+        spyi_sl_add_param(out, &p, &text);
+    }
     for (unsigned i = 0; i < count && out->params; ++i) {
         spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
         spyi_sl_type *type = v ? lib->spReflectionVariable_GetType(v) : NULL;
         const char *param_name = v ? lib->spReflectionVariable_GetName(v) : NULL;
-        spyi_param *p = &out->params[out->param_count];
+        spyi_param p;
+        memset(&p, 0, sizeof p);
         if (!v) continue;
-        p->type = spyi_sl_to_type(unit, live, type, out->generic);
+        p.type = spyi_sl_to_type(unit, live, type, out->generic);
         // An empty pack is listed as one parameter of a type without a name: it takes no argument.
-        if (p->type->kind == SPYI_TYPE_OTHER && strcmp(p->type->name, "?") == 0 && specialised) continue;
-        p->name = spyi_strdup(param_name ? param_name : "");
+        if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
+        p.name = spyi_strdup(param_name ? param_name : "");
         bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
         bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
-        p->out = is_out || is_inout;
-        p->in = !is_out || is_inout;
-        p->no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
-        p->has_default = lib->spReflectionVariable_HasDefaultValue(v);
-        spyi_text_add(&text, "%s%s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
-                      p->out ? (p->in ? "inout " : "out ") : "");
-        spyi_sl_add_type(p->type, &text);
-        spyi_text_add(&text, " %s%s", p->name, p->has_default ? " = ..." : "");
-        out->param_count++;
+        p.out = is_out || is_inout;
+        p.in = !is_out || is_inout;
+        p.no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
+        p.has_default = lib->spReflectionVariable_HasDefaultValue(v);
+        spyi_sl_add_param(out, &p, &text);
     }
     spyi_text_add(&text, ")");
     out->display = spyi_strdup(spyi_text_str(&text));
@@ -392,26 +434,17 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
     memset(out, 0, sizeof *out);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
-    spyi_sl_function *found = spyi_sl_find_function(unit, live, name);
-    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0, left_out = 0;
-    bool method = found && spyi_sl_is_method(unit, live, name);
+    spyi_sl_type *constructed = NULL;
+    spyi_sl_function *found = spyi_sl_find_function(unit, live, name, &constructed);
+    uint32_t count = found ? spyi_sl_overload_count(unit, found) : 0;
     out->items = (spyi_signature *)calloc(count + 1, sizeof *out->items);
-    for (uint32_t i = 0; i < count && out->items; ++i) {
-        spyi_sl_function *f = spyi_sl_overload(unit, found, i);
-        // A method of an instance has no `this` among its parameters. It stays in a set that has static ones
-        // too, so that their numbers are Slang's; spyi_unit_resolve refuses it.
-        if (method && !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
-            left_out++;
-        spyi_sl_to_signature(unit, live, f, name, false, &out->items[out->count++]);
-    }
+    for (uint32_t i = 0; i < count && out->items; ++i)
+        spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), name, constructed, false,
+                             &out->items[out->count++]);
     spyi_global_unlock();
-    if (count > 0 && left_out == count) {
-        spyi_overloads_free(out);
-        spyi_text_add(
-            error, "'%s' is a method of an instance; only functions and static methods can be called by name",
-            name);
-    }
-    return SPY_OK;
+    if (out->items) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
 }
 
 void spyi_signature_free(spyi_signature *signature) {
@@ -419,6 +452,7 @@ void spyi_signature_free(spyi_signature *signature) {
     for (uint32_t i = 0; i < signature->param_count; ++i) free((void *)(uintptr_t)signature->params[i].name);
     free(signature->params);
     free(signature->display);
+    free(signature->spelling);
     memset(signature, 0, sizeof *signature);
 }
 

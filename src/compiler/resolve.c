@@ -36,18 +36,21 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
     spyi_sl_type **slang_types = (spyi_sl_type **)calloc(count + 1, sizeof(spyi_sl_type *));
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 2);
-    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name) : NULL;
+    spyi_sl_type *constructed = NULL;
+    spyi_sl_function *set = slang_types ? spyi_sl_find_function(unit, live, name, &constructed) : NULL;
     uint32_t overloads = set ? spyi_sl_overload_count(unit, set) : 0;
     if (set && (overload < 0 || (uint32_t)overload < overloads) &&
         spyi_sl_argument_types(unit, live, types, count, slang_types)) {
         spyi_sl_function *asked = overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)overload);
-        spyi_sl_function *f = spyi_sl_specialise(unit, asked, slang_types, count);
-        // A method of an instance resolves too, but has no `this` here.
-        if (f && spyi_sl_is_method(unit, live, name) &&
-            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(f, SPYI_SL_MODIFIER_STATIC))
-            f = NULL;
+        // Slang takes the arguments without the instance, which must be of the very type.
+        uint32_t instance =
+            overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, name) ? 1 : 0;
+        bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, name));
+        spyi_sl_function *f =
+            fits ? spyi_sl_specialise(unit, asked, slang_types + instance, count - instance) : NULL;
+        if (f && overload < 0 && !constructed && spyi_sl_needs_instance(unit, live, f, name)) f = NULL;
         if (f) {
-            spyi_sl_to_signature(unit, live, f, name, true, out);
+            spyi_sl_to_signature(unit, live, f, name, constructed, true, out);
             good = !spyi_sl_mentions_this(out);
             if (!good) spyi_signature_free(out);
         }

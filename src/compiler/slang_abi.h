@@ -81,6 +81,7 @@ enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
+    SPYI_SL_MODIFIER_MUTATING = 7,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -200,8 +201,11 @@ struct spyi_sl_session_table {
     spyi_sl_type_layout *(*getTypeLayout)(spyi_sl_session *, spyi_sl_type *, spyi_sl_int target,
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
-        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest,
-        createTypeConformanceComponentType;
+        getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
+                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);
@@ -262,6 +266,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_blob *, slang_createBlob, (const void *, size_t))                                              \
     X(spyi_sl_type *, spReflection_FindTypeByName, (spyi_sl_layout *, const char *))                         \
     X(spyi_sl_function *, spReflection_FindFunctionByName, (spyi_sl_layout *, const char *))                 \
+    X(spyi_sl_function *, spReflection_FindFunctionByNameInType,                                             \
+      (spyi_sl_layout *, spyi_sl_type *, const char *))                                                      \
     X(bool, spReflection_isSubType, (spyi_sl_layout *, spyi_sl_type *, spyi_sl_type *))                      \
     X(unsigned, spReflectionDecl_getChildrenCount, (spyi_sl_decl *))                                         \
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \

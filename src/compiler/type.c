@@ -56,7 +56,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind != SPYI_TYPE_STRUCT) return a->scalar == b->scalar;
+    if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
         const spyi_field *x = &a->fields[i], *y = &b->fields[i];
@@ -269,6 +269,23 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     t.display = spyi_strdup(t.name);
     t.host_align = t.device_align = 1;
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
+    if (!copy) return types->void_type;
+    t.name = spyi_strdup(name);
+    t.display = spyi_strdup(name);
+    t.host_align = t.device_align = 1;
+    t.fields = copy;
+    t.field_count = count;
+    for (uint32_t i = 0; i < count; ++i) {
+        copy[i].name = spyi_strdup(fields[i].name);
+        copy[i].type = fields[i].type;
+    }
     return spyi_type_intern(types, &t);
 }
 

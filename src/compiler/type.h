@@ -61,6 +61,9 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
+// A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
+SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                          uint32_t count);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
 // compiler. NULL when the name is none of these.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);

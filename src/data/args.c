@@ -1,8 +1,6 @@
 // The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
 // device to report to; the call says what does not fit.
-#include "api/call.h"
-
-#include <string.h>
+#include "data/device.h"
 
 static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype) {
     spy_arg arg; // dims stay unset but for host arrays: clearing them costs more than all the rest
@@ -13,8 +11,16 @@ static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction 
     arg.map_count = 0;
     memset(arg.map, 0, sizeof arg.map);
     arg.type = NULL;
+    arg.custom = NULL;
     arg.value.u = 0;
     arg.count = 0;
+    return arg;
+}
+
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
+    spy_arg arg = spyi_make_arg(name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.custom = kind;
+    memset(arg.dims, 0, sizeof arg.dims);
     return arg;
 }
 

@@ -22,10 +22,10 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     uint64_t before = spyi_time_ns();
     status = table->time_mark(device->gpu, 0, error);
     if (status != SPY_OK) return status;
-    bool barrier = spyi_take_uses(device, &use, 1);
+    bool barrier = spyi_take_uses(device, &use, 1, false);
     status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
                                error);
-    spyi_barrier_done(device, barrier, status);
+    spyi_uses_done(device, barrier, false, status);
     if (status == SPY_OK)
         status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
     *host_ns = before + (spyi_time_ns() - before) / 2;

@@ -1,6 +1,11 @@
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
 #include "data/device.h"
 
+#include "slang/embed.h"
+
+// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
+static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
+
 // >>the guard
 
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind) {
@@ -218,6 +223,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.embedded = spyi_slang_files;
+        compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
         device->types = spyi_types_create(compiler.target);
         device->compiler =
             device->types ? spyi_compiler_create(&device->ctx, device->types, &compiler) : NULL;

@@ -101,6 +101,7 @@ struct spy_device {
     spyi_storage *readback;             // results to host memory of the running call
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
     uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
@@ -143,8 +144,11 @@ typedef struct spyi_use {
     bool reads, writes;
     bool counts; // holds the group counts of an indirect dispatch
 } spyi_use;
-// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them.
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count);
+// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
+// use other memory too, which nobody knows.
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the operation.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
 
 // Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
@@ -195,6 +199,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 
 // >>clock.c
 SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
+// >>args.c
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);

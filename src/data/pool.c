@@ -242,13 +242,14 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
 // Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
 // another, whatever epoch it fell into.
 static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
-    const spyi_storage *storage = use->storage;
-    if (use->counts && storage->write_epoch > 0 && storage->write_epoch >= device->counts_epoch) return true;
-    return spyi_hazard(device, storage, use->begin, use->end, use->writes);
+    uint64_t written = use->storage->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
+    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
 }
 
-SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count) {
-    bool barrier = false, counts = false;
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    bool barrier = untracked, counts = false;
     for (uint32_t i = 0; i < count; i++) {
         barrier = barrier || spyi_use_conflicts(device, &uses[i]);
         counts = counts || uses[i].counts;
@@ -268,4 +269,12 @@ SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status stat
     if (!barrier) return;
     device->barrier_owed = status != SPY_OK;
     if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+}
+
+// All that follows must wait for what the kernel may have written where nobody knows.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
+    spyi_barrier_done(device, barrier, status);
+    if (!untracked) return;
+    device->barrier_owed = true;
+    device->untracked_epoch = device->epoch;
 }

@@ -36,6 +36,7 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
     SPYI_PACK_SHIFT,   // and its shift, uint32
@@ -45,7 +46,8 @@ typedef enum spyi_pack_op {
     SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
-    SPYI_PACK_INLINE   // host array in the device's layout
+    SPYI_PACK_INLINE,  // host array in the device's layout
+    SPYI_PACK_KIND     // what the leaf's kind packs
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -75,10 +77,14 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
 SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
+// A type as Slang code spells it.
+SPYI_FN const char *spyi_spell(const spyi_type *type);
 // Whether a variant loads a leaf as vectors of `width` scalars.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Whether a leaf lies in device memory; else it travels in the block.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
+// Whether it is a tensor that a kind passes whole.
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 

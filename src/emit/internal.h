@@ -22,8 +22,6 @@ typedef struct spyi_emit_state {
     bool failed;        // out of memory
 } spyi_emit_state;
 
-// A type as Slang code spells it.
-SPYI_FN const char *spyi_spell(const spyi_type *type);
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear

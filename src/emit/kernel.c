@@ -97,12 +97,15 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
-        spyi_text_add(arguments, p ? ", " : "");
-        if (node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments)) continue;
+        bool instance =
+            p == 0 && b->signature.callee == SPYI_CALLEE_METHOD; // stands before the method's name
+        if (arguments->size) spyi_text_add(arguments, ", ");
+        if (!instance && node->leaf >= 0 && spyi_leaf_expression(s, (uint32_t)node->leaf, arguments))
+            continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", node->name, s->suffix);
         spyi_emit_variables(s, p, spyi_text_str(&name), true, "    ");
-        spyi_text_add(arguments, "%s", spyi_text_str(&name));
+        if (!instance) spyi_text_add(arguments, "%s", spyi_text_str(&name));
         spyi_text_free(&name);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -128,6 +131,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_text_add(&s->body, "%s %s = ", spyi_spell(b->nodes[b->param_count].type), name.data);
         spyi_text_free(&name);
     }
+    if (b->signature.callee == SPYI_CALLEE_METHOD) spyi_text_add(&s->body, "a_this%s.", s->suffix);
     spyi_text_add(&s->body, "%s(%s);\n", function, arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
@@ -194,10 +198,11 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
-    bool hidden = spyi_is_hidden(function->name);
+    const char *spelling = s->bound->signature.spelling;
+    bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
-    spyi_emit_body(s, hidden ? "call_element" : function->name);
+    spyi_emit_body(s, hidden ? "call_element" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
@@ -221,7 +226,9 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (hidden) spyi_emit_wrapper(s, function->name, &out->text);
+    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
+    if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }

@@ -8,6 +8,10 @@ SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
            leaf->source == SPYI_SOURCE_NEW || leaf->source == SPYI_SOURCE_READBACK;
 }
 
+SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_KIND && (leaf->reads || leaf->writes);
+}
+
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
@@ -158,6 +162,7 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
         spyi_text name = { NULL, 0, 0 };
         if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
             spyi_text_add(&name, "p");
+        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
             char put = *c == '.' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
@@ -192,6 +197,34 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
+static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text type = { NULL, 0, 0 };
+    if (!leaf->field_size) return;
+    leaf->kind->field(leaf, &type);
+    spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
+                   spyi_text_str(&type), s->names[i]);
+    spyi_text_free(&type);
+}
+
+// Where the current element is, for kinds: its number among the call's elements.
+static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
+    spyi_place_text at;
+    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    if (s->key->rank == 0) spyi_text_add(&element, "0");
+    else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
+    else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
+    at.field = spyi_text_str(&field);
+    at.element = spyi_text_str(&element);
+    at.shape = "spyi._shape";
+    at.rank = s->bound->rank;
+    leaf->kind->load(leaf, &at, out);
+    spyi_text_free(&field);
+    spyi_text_free(&element);
+}
+
 SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     const spyi_variant_key *key = s->key;
@@ -201,6 +234,11 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
     if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->uses_library) {
+        spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
+        for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
+            spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
+    }
     if (spyi_needs_coordinates(s)) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
@@ -211,6 +249,10 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
+        if (leaf->source == SPYI_SOURCE_KIND) {
+            spyi_declare_kind(s, i);
+            continue;
+        }
         if (!spyi_leaf_in_memory(leaf)) {
             const spyi_type *type = leaf->source == SPYI_SOURCE_SCALAR ? leaf->element : leaf->type;
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
@@ -470,7 +512,8 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);

@@ -7,6 +7,7 @@ spy_device *gpu_device;
 
 static const char source[] = "uint step(uint x, uint y) { return x * 1664525u + y; }\n"
                              "uint mix(uint a, uint b) { return a * 3u + b; }\n"
+                             "void bump(uint* p) { p[0] += 10; }\n"
                              "void turn(inout uint x) { x = x * 1664525u + 1013904223u; }\n"
                              "uint8_t next8(uint8_t x) { return uint8_t(x + uint8_t(3)); }\n"
                              "struct Pair { uint a; uint8_t b; }\n"
@@ -329,6 +330,37 @@ static void test_kept(void **state) {
     close_device();
 }
 
+// Recorded with options; a kernel that gets a pointer stands between calls that see its work.
+static void test_append_to(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    if (!(spy_get_device_info(gpu_device).features & SPY_FEATURE_POINTERS)) {
+        print_message("skipped: no pointers\n");
+        close_device();
+        skip();
+    }
+    const uint32_t start[4] = { 5, 6, 7, 8 };
+    uint32_t got[4], want[4];
+    spy_tensor *a = uints(4, start), *b = uints(4, NULL);
+    spy_command_list *list = new_list();
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.append_to = list;
+    OK(spy_call_with(fn(m, "turn"), SPY_ARGS(spy_arg_tensor("x", a)), &o));
+    OK(spy_call_with(fn(m, "bump"), SPY_ARGS(spy_arg_tensor("p", a)), &o));
+    OK(spy_call_with(fn(m, "mix"), SPY_ARGS(spy_arg_tensor("a", a), spy_arg_u32("b", 1), spy_arg_tensor("_result", b)), &o));
+    OK(spy_list_finish(list));
+    memcpy(want, start, sizeof want);
+    for (int round = 0; round < 20; round++) {
+        OK(spy_list_submit(list));
+        for (int i = 0; i < 4; i++) want[i] = want[i] * 1664525u + 1013904223u;
+        want[0] += 10;
+    }
+    OK(spy_tensor_read(b, got, sizeof got));
+    for (int i = 0; i < 4; i++) assert_int_equal(got[i], want[i] * 3 + 1);
+    close_device();
+}
+
 static void test_refusals(void **state) {
     (void)state;
     spy_module *m = open_module();
@@ -473,7 +505,7 @@ static void test_many_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_thousand), cmocka_unit_test(test_cost),       cmocka_unit_test(test_random_programs), cmocka_unit_test(test_kept),        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_thousand), cmocka_unit_test(test_cost),       cmocka_unit_test(test_random_programs), cmocka_unit_test(test_kept),        cmocka_unit_test(test_append_to), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_fences),   cmocka_unit_test(test_timestamps), cmocka_unit_test(test_many_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

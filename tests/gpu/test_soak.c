@@ -1,13 +1,9 @@
-// What must not grow: memory over many calls of changing shapes, and over many signatures with a small plan cache.
-// Resident memory of the process and device memory are taken after the first tenth and at the end; both are printed.
-#include "gpu_test.h"
+// What must not grow: memory over many calls of changing shapes, over many signatures with a small plan cache, and over
+// devices that come and go. Host memory as memory.h says; device memory after the first tenth and at the end.
+#include "memory.h"
 
-// A sanitizer keeps freed memory back on purpose: resident memory is then printed only.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JUDGES_RESIDENT 0
-#else
-#define JUDGES_RESIDENT 1
-#endif
+// Host memory that may stay when a device has gone, of the driver's, the compiler's or the C library's.
+enum { RELEASE_BYTES = 32 << 10 };
 
 spy_device *gpu_device;
 
@@ -33,103 +29,124 @@ static void seed(void) {
     print_message("seed %llu\n", (unsigned long long)chance_state);
 }
 
-typedef struct level {
-    size_t resident;
-    spy_device_stats stats;
-} level;
-
-static level take_level(spy_device *device) {
-    level l;
+static spy_device_stats take_stats(spy_device *device) {
     assert_int_equal(spy_wait(device), SPY_OK);
-    l.resident = gpu_resident_bytes();
-    l.stats = spy_get_device_stats(device);
-    return l;
+    return spy_get_device_stats(device);
 }
 
-static void print_level(const char *when, const level *l) {
-    print_message("%s: %.1f MiB resident, %.1f MiB of device memory held, %.2f used, %llu driver allocations, %llu plans, %llu kernels built\n", when, (double)l->resident / 1048576, (double)l->stats.pool_bytes / 1048576,
-                  (double)l->stats.used_bytes / 1048576, (unsigned long long)l->stats.driver_allocations, (unsigned long long)l->stats.plan_count, (unsigned long long)l->stats.kernels_built);
+static void print_stats(const char *when, const spy_device_stats *s) {
+    print_message("%s: %.1f MiB of device memory held, %.2f used, %llu driver allocations, %llu plans, %llu kernels built\n", when,
+                  (double)s->pool_bytes / 1048576, (double)s->used_bytes / 1048576, (unsigned long long)s->driver_allocations,
+                  (unsigned long long)s->plan_count, (unsigned long long)s->kernels_built);
+}
+
+// With the device released: what is left of it? `before` is from before its creation.
+static void judge_release(size_t before) {
+    size_t after = memory_live();
+    if (after == 0) return; // not known here
+    print_message("after release: %lld bytes more than before\n", (long long)after - (long long)before);
+    assert_true(after <= before + RELEASE_BYTES);
+}
+
+enum { DATA_COUNT = 1 << 16 };
+static float data[DATA_COUNT], host[DATA_COUNT];
+
+// Call number `i` with a first argument of rows x columns: one of five kinds of call, looked at when `checked`.
+static bool call_is_right(spy_function *f, spy_function *v, size_t i, int64_t rows, int64_t columns, bool checked) {
+    spy_tensor_desc td;
+    memset(&td, 0, sizeof td);
+    td.shape = SPY_SHAPE(rows, columns);
+    td.data = i % 3 == 0 ? data : NULL;
+    spy_tensor *a = MADE(spy_tensor, spy_create_tensor(gpu_device, &td)), *out = NULL;
+    bool right = true;
+    if (!td.data) OK(spy_tensor_fill(a, 7));
+    switch (i % 5) {
+    case 0:
+    case 1: // rows, then a slice of them
+        if (i % 5 == 1 && rows > 1) {
+            spy_tensor *part = MADE(spy_tensor, spy_create_slice(a, 0, 1, rows, 1));
+            spy_release_tensor(a);
+            a = part;
+        }
+        OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_f32("b", 2), spy_out_tensor("_result", &out))));
+        break;
+    case 2: // a host array of another size each time
+        OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(columns), data), spy_out_tensor("_result", &out))));
+        break;
+    case 3: {
+        spy_tensor *t = MADE(spy_tensor, spy_create_transpose(a, SPY_DIMS(1, 0)));
+        OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", t), spy_arg_f32("b", 2), spy_out_tensor("_result", &out))));
+        spy_release_tensor(t);
+        break;
+    }
+    default: {
+        spy_tensor_desc vd;
+        memset(&vd, 0, sizeof vd);
+        vd.shape = SPY_SHAPE(between(1, 500));
+        vd.type = "float4";
+        spy_tensor *b = MADE(spy_tensor, spy_create_tensor(gpu_device, &vd));
+        OK(spy_tensor_fill(b, 1));
+        OK(spy_call(v, SPY_ARGS(spy_arg_tensor("a", b), spy_arg_f32("b", 2), spy_out_tensor("_result", &out))));
+        spy_release_tensor(b);
+    }
+    }
+    if (checked) { // element 0 is 0 - 2, 7 - 2, 0 - 0, 7 - 0 or 1 + 2
+        spy_tensor_info info = spy_get_tensor_info(out);
+        OK(spy_tensor_read(out, host, info.host_size_bytes));
+        float sliced = spy_get_tensor_info(a).offset_elements ? data[columns] : 0;
+        float first = i % 5 == 4 ? 3 : (td.data ? sliced : 7) - (i % 5 == 2 ? 0 : 2.0f);
+        right = host[0] == first;
+    }
+    spy_release_tensor(a);
+    spy_release_tensor(out);
+    return right;
 }
 
 static void test_changing_shapes(void **state) {
     (void)state;
     seed();
+    size_t before = memory_live();
     spy_device_desc d = gpu_desc();
     gpu_device = gpu_open(&d);
     if (!gpu_device) skip();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "soak", source));
     spy_function *f = MADE(spy_function, spy_find_function(m, "f0")), *v = MADE(spy_function, spy_find_function(m, "f2"));
     size_t count = test_count(100000), wrong = 0;
-    level early;
+    spy_device_stats early;
+    memory_floor low_early, low_late;
     memset(&early, 0, sizeof early);
-    static float host[1 << 16], data[1 << 16];
-    for (size_t i = 0; i < 1 << 16; i++) data[i] = (float)(i % 1000);
+    memset(&low_early, 0, sizeof low_early);
+    memset(&low_late, 0, sizeof low_late);
+    for (size_t i = 0; i < DATA_COUNT; i++) data[i] = (float)(i % 1000);
+    // Small shapes first, with what is rare among the others: a kernel built on the way takes a MiB of lavapipe.
+    for (size_t i = 0; i < 5 * 5 * 15; i++) wrong += !call_is_right(f, v, i, 1 + (int64_t)(i / 15 % 5), 1 + (int64_t)(i / 75), true);
     for (size_t i = 0; i < count; i++) {
-        if (i == count / 10) early = take_level(gpu_device);
+        if (i == count / 10) early = take_stats(gpu_device);
         int64_t rows = between(1, 60), columns = between(1, 60);
-        spy_tensor_desc td;
-        memset(&td, 0, sizeof td);
-        td.shape = SPY_SHAPE(rows, columns);
-        td.data = i % 3 == 0 ? data : NULL;
-        spy_tensor *a = MADE(spy_tensor, spy_create_tensor(gpu_device, &td)), *out = NULL;
-        if (!td.data) OK(spy_tensor_fill(a, 7));
-        switch (i % 5) {
-        case 0:
-        case 1: // rows, then a slice of them
-            if (i % 5 == 1 && rows > 1) {
-                spy_tensor *part = MADE(spy_tensor, spy_create_slice(a, 0, 1, rows, 1));
-                spy_release_tensor(a);
-                a = part;
-                rows--;
-            }
-            OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_f32("b", 2), spy_out_tensor("_result", &out))));
-            break;
-        case 2: // a host array of another size each time
-            OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(columns), data), spy_out_tensor("_result", &out))));
-            break;
-        case 3: {
-            spy_tensor *t = MADE(spy_tensor, spy_create_transpose(a, SPY_DIMS(1, 0)));
-            OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", t), spy_arg_f32("b", 2), spy_out_tensor("_result", &out))));
-            spy_release_tensor(t);
-            break;
-        }
-        default: {
-            spy_tensor_desc vd;
-            memset(&vd, 0, sizeof vd);
-            vd.shape = SPY_SHAPE(between(1, 500));
-            vd.type = "float4";
-            spy_tensor *b = MADE(spy_tensor, spy_create_tensor(gpu_device, &vd));
-            OK(spy_tensor_fill(b, 1));
-            OK(spy_call(v, SPY_ARGS(spy_arg_tensor("a", b), spy_arg_f32("b", 2), spy_out_tensor("_result", &out))));
-            spy_release_tensor(b);
-        }
-        }
-        if (i % 97 == 0) { // now and then look at it: element 0 is 0 - 2, 7 - 2, 0 - 0, 7 - 0 or 1 + 2
-            spy_tensor_info info = spy_get_tensor_info(out);
-            OK(spy_tensor_read(out, host, info.host_size_bytes));
-            float first = i % 5 == 4 ? 3 : (td.data ? (i % 5 == 1 && rows + 1 > 1 && spy_get_tensor_info(a).offset_elements ? data[columns] : 0) : 7) - (i % 5 == 2 ? 0 : 2.0f);
-            wrong += host[0] != first;
-        }
-        spy_release_tensor(a);
-        spy_release_tensor(out);
+        wrong += !call_is_right(f, v, i, rows, columns, i % 97 == 0); // now and then look at it
+        memory_follow(&low_early, &low_late, i, count);
     }
-    level end = take_level(gpu_device);
+    spy_device_stats end = take_stats(gpu_device);
     print_message("%zu calls\n", count);
-    print_level("after a tenth", &early);
-    print_level("at the end", &end);
+    print_stats("after a tenth", &early);
+    print_stats("at the end", &end);
     assert_int_equal(wrong, 0);
-    assert_int_equal(end.stats.used_bytes, early.stats.used_bytes); // all came back each time
+    assert_int_equal(end.used_bytes, early.used_bytes); // all came back each time
     // The pool may still meet a new size class or a busier moment: a slab of 8 MiB; growth by the calls would be far more.
-    assert_true(end.stats.pool_bytes <= early.stats.pool_bytes + (8u << 20));
-    if (JUDGES_RESIDENT && count >= 5000) assert_true(end.resident <= early.resident + (12u << 20) + early.resident / 20);
+    assert_true(end.pool_bytes <= early.pool_bytes + (8u << 20));
+    // Beside kernels, the allowance is 3 bytes a call.
+    size_t kernels = (size_t)(end.kernels_built - early.kernels_built);
+    if (count >= 5000) memory_judge(&low_early, &low_late, count, (256u << 10) + kernels * (5u << 18), 8u << 20);
     spy_release_device(gpu_device);
     gpu_device = NULL;
+    judge_release(before);
 }
 
 // 5,000 signatures that differ in names, order, kinds, ranks, maps and fields; a cache of 256 plans.
 static void test_signatures(void **state) {
     (void)state;
     seed();
+    size_t before = memory_live();
     spy_device_desc d = gpu_desc();
     d.max_plans = 256;
     gpu_device = gpu_open(&d);
@@ -137,12 +154,14 @@ static void test_signatures(void **state) {
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "soak", source));
     spy_function *f0 = MADE(spy_function, spy_find_function(m, "f0")), *f3 = MADE(spy_function, spy_find_function(m, "f3"));
     size_t count = test_count(5000);
-    level early;
+    spy_device_stats early;
+    memory_floor low_early, low_late;
     memset(&early, 0, sizeof early);
-    float data[64];
+    memset(&low_early, 0, sizeof low_early);
+    memset(&low_late, 0, sizeof low_late);
     for (int i = 0; i < 64; i++) data[i] = (float)i;
     for (size_t i = 0; i < count; i++) {
-        if (i == count / 10 || (count < 2600 && i == 260)) early = take_level(gpu_device);
+        if (i == count / 10 || (count < 2600 && i == 260)) early = take_stats(gpu_device);
         float r = -1;
         // The digits of i choose how each argument is given: 5 leaves x 4 kinds, ranks 1-6 of one of them, by name or position.
         size_t n = i;
@@ -187,44 +206,61 @@ static void test_signatures(void **state) {
         }
         while (made_count > 0) spy_release_tensor(made[--made_count]);
         assert_true(spy_get_device_stats(gpu_device).plan_count <= 256);
+        memory_follow(&low_early, &low_late, i, count);
     }
-    level end = take_level(gpu_device);
+    spy_device_stats end = take_stats(gpu_device);
     print_message("%zu signatures, max_plans 256\n", count);
-    print_level("after a tenth", &early);
-    print_level("at the end", &end);
-    assert_true(end.stats.plans_built >= count); // they really were different
-    assert_true(end.stats.pool_bytes <= early.stats.pool_bytes + (8u << 20));
-    // The compiler's sessions are replaced from time to time, so memory swings by what one session holds.
-    if (JUDGES_RESIDENT && count >= 2600) assert_true(end.resident <= early.resident + (64u << 20) + early.resident / 10);
-    else print_message("fewer than 2,600 signatures: growth is printed, not judged\n");
+    print_stats("after a tenth", &early);
+    print_stats("at the end", &end);
+    assert_true(end.plans_built >= count); // they really were different
+    assert_true(end.pool_bytes <= early.pool_bytes + (8u << 20));
+    // A tenth must hold several sessions of the compiler (one is replaced after 34 kernels) and come behind a full cache.
+    // Allowed: what the compiler's own tables take, twice; and 8 MiB resident, half a page a signature: what is mapped
+    // without malloc (a driver's code) comes in pages.
+    if (count >= 2600) memory_judge(&low_early, &low_late, count, 512u << 10, 8u << 20);
+    else print_message("fewer than 2,600 signatures: what stays after the release is judged, not growth\n");
     spy_release_device(gpu_device);
     gpu_device = NULL;
-    // After the release: what stays is the library's and the driver's own.
-    print_message("after release: %.1f MiB resident\n", (double)gpu_resident_bytes() / 1048576);
+    judge_release(before);
+}
+
+// One device from beginning to end; false when there is none.
+static bool use_device(size_t i) {
+    spy_device_desc d = gpu_desc();
+    spy_device *device = gpu_open(&d);
+    if (!device) return false;
+    spy_module *m = gpu_module(device, "soak", source);
+    assert_non_null(m);
+    float r = 0;
+    assert_int_equal(spy_call(spy_find_function(m, "f0"), SPY_ARGS(spy_arg_f32("a", 5), spy_arg_f32("b", (float)(i % 7)), spy_out_f32("_result", &r))), SPY_OK);
+    assert_true(r == 5 - (float)(i % 7));
+    spy_release_device(device);
+    return true;
 }
 
 // Devices come and go: nothing of one stays when it is released.
 static void test_devices(void **state) {
     (void)state;
-    size_t count = test_count(300), early = 0;
+    size_t count = test_count(300), before = 0, resident = 0;
     for (size_t i = 0; i < count; i++) {
-        if (i == count / 3) early = gpu_resident_bytes();
-        spy_device_desc d = gpu_desc();
-        spy_device *device = gpu_open(&d);
-        if (!device) skip();
-        spy_module *m = gpu_module(device, "soak", source);
-        assert_non_null(m);
-        float r = 0;
-        assert_int_equal(spy_call(spy_find_function(m, "f0"), SPY_ARGS(spy_arg_f32("a", 5), spy_arg_f32("b", (float)(i % 7)), spy_out_f32("_result", &r))), SPY_OK);
-        assert_true(r == 5 - (float)(i % 7));
-        spy_release_device(device);
+        if (i == count / 3) before = memory_live(), resident = memory_resident();
+        if (!use_device(i)) skip();
     }
-    size_t end = gpu_resident_bytes();
-    print_message("%zu devices: %.1f MiB resident after a third, %.1f at the end\n", count, (double)early / 1048576, (double)end / 1048576);
-    if (JUDGES_RESIDENT && count >= 30) assert_true(end <= early + (64u << 20));
+    size_t end = memory_resident();
+    print_message("%zu devices: %.1f MiB resident after a third, %.1f at the end\n", count, (double)resident / 1048576, (double)end / 1048576);
+    judge_release(before);
+    assert_true(end <= resident + (8u << 20));
+}
+
+// The first devices of a process leave what the C library and the driver keep for good: tables of libraries and of their
+// exit handlers (35 KB on lavapipe by the second one, then no more).
+static int set_up(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++) (void)use_device(i);
+    return 0;
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_changing_shapes), cmocka_unit_test(test_signatures), cmocka_unit_test(test_devices) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -120,7 +120,7 @@ static void test_costs(void **state) {
             else assert_true(c > 0);
             if (to == SPY_BOOL && from != SPY_BOOL) assert_int_equal(c, UINT32_MAX);
             if (from_float && !to_float) assert_int_equal(c, UINT32_MAX);
-            if (from_float == to_float && from != SPY_BOOL && to_size < from_size) assert_int_equal(c, UINT32_MAX);
+            if (from != SPY_BOOL && to_size < from_size) assert_int_equal(c, UINT32_MAX);
         }
     assert_true(cost(SPY_INT8, SPY_INT32) < cost(SPY_INT8, SPY_FLOAT32));
     assert_true(cost(SPY_INT8, SPY_FLOAT32) < cost(SPY_INT32, SPY_UINT32));
@@ -132,7 +132,7 @@ static spyi_values values_of(spy_function *f, spy_args args) {
     spyi_values v;
     spyi_text error = { NULL, 0, 0 };
     memset(&v, 0, sizeof v);
-    if (spyi_describe(f, args, &v, &error) != SPY_OK) fail_msg("%s", spyi_text_str(&error));
+    if (spyi_describe(f, args, NULL, &v, &error) != SPY_OK) fail_msg("%s", spyi_text_str(&error));
     return v;
 }
 
@@ -208,7 +208,7 @@ static const char *explained(const char *function, spy_args args) {
 static void test_overloads(void **state) {
     (void)state;
     EXPLAINS("which", SPY_ARGS(spy_arg_i32(NULL, 1)), "int which(int x)\n");
-    EXPLAINS("which", SPY_ARGS(spy_arg_f32(NULL, 1)), "int which(float x)\n"); // not the one with a default
+    EXPLAINS("which", SPY_ARGS(spy_arg_f32(NULL, 1)), "Slang cannot tell calls of these overloads apart"); // one has a default
     EXPLAINS("which", SPY_ARGS(spy_arg_f64(NULL, 1)), "int which(double x)\n");
     EXPLAINS("which", SPY_ARGS(spy_arg_f32(NULL, 1), spy_arg_f32(NULL, 1)), "int which(float x, float y");
     spy_tensor *bytes = tensor(SPY_SHAPE(3), "int8_t"), *shorts = tensor(SPY_SHAPE(3), "int16_t");

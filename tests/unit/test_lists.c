@@ -41,6 +41,7 @@ void *realloc(void *memory, size_t size) {
 static const char source[] = "float f(float x) { return x + 1; }\n"
                              "float g(float x, float y) { return x + y; }\n"
                              "float mat(float4x4 m, float4x4 n, float x) { return m[0][0] + n[0][0] + x; }\n"
+                             "void poke(uint* p, uint x) { p[0] = x; }\n"
                              "struct Odd { float a; uint8_t b; }\n";
 
 typedef struct bench {
@@ -610,7 +611,7 @@ static void test_refusals(void **state) {
     // Other devices, NULL and dead objects.
     assert_null(spy_create_command_list(NULL, NULL));
     assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
-    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_call(NULL, f, SPY_NO_ARGS), "spy_list_call: f: the command list is NULL");
+    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_call(NULL, f, SPY_NO_ARGS), "spy_list_call: expected a command list, got NULL");
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_call(list, NULL, SPY_NO_ARGS), "spy_list_call: expected a function, got NULL");
     REFUSED(&u, SPY_ERROR_INVALID_ARGUMENT, spy_list_call(list, fn(&u, "f"), SPY_ARGS(spy_arg_tensor("x", foreign), spy_arg_tensor("_result", foreign))), "belongs to another device");
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_copy(list, a, foreign), "'from': the tensor belongs to another device");
@@ -818,11 +819,11 @@ static void test_indirect(void **state) {
     uses[2].reads = uses[2].counts = true;
     spyi_text error = { NULL, 0, 0 };
     spy_command_list *list = list_of(&t), *elsewhere = list_of(&t);
-    assert_int_equal(spyi_list_append_dispatch(list, plan, variant, &d, uses, 3, &error), SPY_OK);
+    assert_int_equal(spyi_list_append_dispatch(list, plan, variant, &d, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(list));
     uses[0].storage = floats(&t, 64)->storage;
     uses[1].storage = floats(&t, 64)->storage;
-    assert_int_equal(spyi_list_append_dispatch(elsewhere, plan, variant, &d, uses, 3, &error), SPY_OK);
+    assert_int_equal(spyi_list_append_dispatch(elsewhere, plan, variant, &d, uses, 3, false, &error), SPY_OK);
     good(&t, spy_list_finish(elsewhere));
 
     good(&t, spy_tensor_write(counts, groups, sizeof groups));
@@ -860,12 +861,86 @@ static void test_indirect(void **state) {
     close_bench(&t);
 }
 
+// >>calls with options
+
+static void test_append_to(void **state) {
+    bench t;
+    spy_call_options o;
+    (void)state;
+    open_plain(&t);
+    spy_tensor *a = floats(&t, 1000), *b = floats(&t, 1000);
+    spy_command_list *list = list_of(&t);
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", b));
+    memset(&o, 0, sizeof o);
+    o.prelude = "// recorded";
+    o.append_to = list;
+    good(&t, spy_call_with(fn(&t, "f"), args, &o));
+    assert_int_equal(op_count(&t), 0);
+    good(&t, spy_list_finish(list));
+    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(&t, "f"), args, &o), "spy_call_with: f: the command list has been finished");
+    good(&t, spy_list_submit(list));
+    uint64_t plans = spy_get_device_stats(t.device).plans_built;
+    o.append_to = NULL;
+    good(&t, spy_call_with(fn(&t, "f"), args, &o)); // the same plan: where it goes is no part of the call's kind
+    assert_int_equal(spy_get_device_stats(t.device).plans_built, plans);
+    good(&t, spy_call(fn(&t, "f"), args));
+    assert_int_equal(spy_get_device_stats(t.device).plans_built, plans + 1); // the other options are
+    assert_int_equal(op_count(&t), 3);
+    close_bench(&t);
+}
+
+// A pointer given as a number leads to memory that nobody knows of: all work before and after it is kept apart.
+static void test_untracked(void **state) {
+    bench t;
+    (void)state;
+    open_plain(&t);
+    spy_tensor *a = floats(&t, 8), *b = floats(&t, 8), *c = floats(&t, 8), *d = floats(&t, 8);
+    spy_tensor *counts = tensor_of(&t, SPY_UINT32, NULL, SPY_SHAPE(3));
+    spyi_storage *storage = counts->storage;
+    spy_command_list *list = list_of(&t), *indirect = list_of(&t);
+    uint64_t address = storage->chunk.address + storage->offset;
+    run(&t, list, a, b);
+    good(&t, spy_list_call(list, fn(&t, "poke"), SPY_ARGS(spy_arg_u64("p", address), spy_arg_u32("x", 1))));
+    run(&t, list, c, d);
+    good(&t, spy_list_finish(list));
+    good(&t, spy_list_submit(list));
+    assert_int_equal(op_count(&t), 3);
+    assert_false(op_at(&t, 0)->barrier);
+    assert_true(op_at(&t, 1)->barrier);
+    assert_true(op_at(&t, 2)->barrier);
+    run(&t, NULL, c, a);
+    assert_false(op_at(&t, 3)->barrier);
+    // Group counts that a pointer may have written: the barrier of the call between does not cover their reading.
+    spyi_plan *plan = fn(&t, "f")->recent[0];
+    spyi_dispatch launch;
+    spyi_use use;
+    spyi_text error = { NULL, 0, 0 };
+    memset(&launch, 0, sizeof launch);
+    memset(&use, 0, sizeof use);
+    launch.kernel = plan->variants[0]->kernel;
+    launch.block = op_at(&t, 3)->block;
+    launch.indirect = storage->chunk.handle;
+    launch.indirect_offset = storage->offset;
+    use.storage = storage;
+    use.end = 12;
+    use.reads = use.counts = true;
+    assert_int_equal(storage->write_epoch, 0);
+    assert_int_equal(spyi_list_append_dispatch(indirect, plan, plan->variants[0], &launch, &use, 1, false, &error), SPY_OK);
+    good(&t, spy_list_finish(indirect));
+    good(&t, spy_list_submit(indirect));
+    assert_true(op_at(&t, 4)->barrier);
+    good(&t, spy_list_submit(indirect));
+    assert_false(op_at(&t, 5)->barrier);
+    close_bench(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_like_direct_calls), cmocka_unit_test(test_barriers), cmocka_unit_test(test_transfers),
         cmocka_unit_test(test_no_allocations),    cmocka_unit_test(test_lifetimes), cmocka_unit_test(test_labels),
         cmocka_unit_test(test_timestamps),        cmocka_unit_test(test_callback), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_failures),          cmocka_unit_test(test_host_memory), cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_append_to),         cmocka_unit_test(test_untracked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

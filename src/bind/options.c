@@ -1,0 +1,103 @@
+// Options of a call: checked and signed at each call, copied when a plan is made.
+#include "bind/bind.h"
+
+static const char *spyi_check_options(const spy_call_options *o) {
+    uint64_t threads = 1, group = 1;
+    if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->conformance_count && !o->conformances)
+        return "conformance_count is given, but conformances is NULL";
+    if (o->conformance_count > 256) return "it has more than 256 conformances";
+    for (size_t i = 0; i < o->conformance_count; i++)
+        if (!o->conformances[i] || !strchr(o->conformances[i], ':'))
+            return "each conformance must be written as \"Type : IInterface\"";
+    if (!o->thread_group_size[0] && (o->thread_group_size[1] || o->thread_group_size[2]))
+        return "thread_group_size has a y or z, but x is 0";
+    for (int i = 0; i < 3; i++) threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
+    if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    if (o->call_group_shape.rank > SPY_MAX_RANK || o->thread_count.rank > SPY_MAX_RANK)
+        return "the rank of call_group_shape or thread_count is above SPY_MAX_RANK";
+    for (uint32_t d = 0; d < o->call_group_shape.rank; d++) {
+        if (o->call_group_shape.dims[d] < 1 || o->call_group_shape.dims[d] > 65536)
+            return "the sizes of call_group_shape must be 1 to 65536";
+        group *= (uint64_t)o->call_group_shape.dims[d];
+        if (group > ((uint64_t)1 << 30)) return "call_group_shape has more than 2^30 elements";
+    }
+    for (uint32_t d = 0; d < o->thread_count.rank; d++)
+        if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind
+    good =
+        good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
+    for (size_t i = 0; i < o->constants.count && good; i++) {
+        const spy_arg *c = &o->constants.items[i];
+        if (!c->name || c->kind < SPY_ARG_BOOL || c->kind > SPY_ARG_FLOAT ||
+            c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
+                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
+               spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
+               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+    }
+    good = good && spyi_key_bytes(values, "", 1);
+    for (size_t i = 0; i < o->conformance_count && good; i++)
+        good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
+    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank;
+    good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
+    values->thread_count = o->thread_count;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// A number as Slang reads it, with all its bits.
+static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
+    spyi_text_add(out, "export public static const %s %s = ", spy_dtype_name(c->dtype), c->name);
+    if (c->kind == SPY_ARG_BOOL) spyi_text_add(out, c->value.u ? "true" : "false");
+    else if (c->kind == SPY_ARG_INT)
+        spyi_text_add(out, "%s(%lldLL)", spy_dtype_name(c->dtype), (long long)c->value.i);
+    else if (c->kind == SPY_ARG_UINT)
+        spyi_text_add(out, "%s(%lluULL)", spy_dtype_name(c->dtype), (unsigned long long)c->value.u);
+    else if (c->dtype == SPY_FLOAT64) spyi_text_add(out, "%.17gL", c->value.f);
+    else spyi_text_add(out, "%s(%.9g)", spy_dtype_name(c->dtype), c->value.f);
+    spyi_text_add(out, ";\n");
+}
+
+SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
+    const spy_call_options *o = values->options;
+    memset(options, 0, sizeof *options);
+    if (!o) return true;
+    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    for (int i = 1; i < 3; i++)
+        if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
+    options->group = o->call_group_shape;
+    options->count_rank = o->thread_count.rank;
+    spyi_text prelude = { NULL, 0, 0 };
+    for (size_t i = 0; i < o->constants.count; i++) spyi_constant_text(&o->constants.items[i], &prelude);
+    if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
+    bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
+    spyi_text_free(&prelude);
+    if (o->conformance_count) options->conformances = (char **)calloc(o->conformance_count, sizeof(char *));
+    good = good && (options->conformances || !o->conformance_count);
+    for (size_t i = 0; i < o->conformance_count && good; i++) {
+        options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
+        good = options->conformances[i] != NULL;
+    }
+    return good;
+}
+
+SPYI_FN void spyi_options_free(spyi_options *options) {
+    free(options->prelude);
+    for (uint32_t i = 0; i < options->conformance_count; i++) free(options->conformances[i]);
+    free(options->conformances);
+    memset(options, 0, sizeof *options);
+}

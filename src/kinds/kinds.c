@@ -1,0 +1,28 @@
+// Numbers that are made in a kernel, as what the parameter wants.
+#include "kinds/kinds.h"
+
+SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
+    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
+    if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
+    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
+}
+
+SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
+                               spyi_text *out) {
+    if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
+    else if (type->kind == SPYI_TYPE_VECTOR)
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_vector", array);
+    else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
+    else spyi_text_add(out, "spyi_array<%s>(%s)", spyi_spell(type->element), array);
+}
+
+SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
+                            const char *format, ...) {
+    char array[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(array, sizeof array, format, list);
+    va_end(list);
+    spyi_kind_convert(leaf->type, scalar, array, reverse, out);
+}

@@ -1,0 +1,54 @@
+// range: start, start + step, ... along one dimension, as numpy's arange.
+#include "kinds/kinds.h"
+
+// What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
+enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
+
+static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    *problem =
+        arg->dims[SPYI_RANGE_STEP] == 0 ? "its step is 0" : "its start, stop and step must fit 32 bits";
+    value->rank = 1;
+    value->dims = arg->dims;
+    return arg->dims[SPYI_RANGE_COUNT] >= 0;
+}
+
+static bool spyi_range_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    (void)types;
+    (void)value;
+    leaf->field_size = 8;
+    leaf->field_align = 4;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+}
+
+static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "SpyiRange");
+}
+
+static void spyi_range_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.start + %s.step * spyi_coordinate(%s, %s, %u))", spyi_spell(leaf->type),
+                  at->field, at->field, at->element, at->shape, leaf->map[0]);
+}
+
+static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    int32_t *out = (int32_t *)field;
+    (void)leaf;
+    (void)error;
+    out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
+    out[1] = (int32_t)value->arg->dims[SPYI_RANGE_STEP];
+    return true;
+}
+
+static const spyi_value_kind spyi_range_kind = { "range",          spyi_range_describe, spyi_range_bind,
+                                                 spyi_range_field, spyi_range_load,     spyi_range_pack };
+
+spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_range_kind);
+    bool good = step != 0 && start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN &&
+                stop <= INT32_MAX && step >= INT32_MIN && step <= INT32_MAX;
+    int64_t distance = good ? (step > 0 ? stop - start : start - stop) : 0, size = step > 0 ? step : -step;
+    arg.dims[SPYI_RANGE_COUNT] = !good ? -2 : distance <= 0 ? 0 : (distance + size - 1) / size;
+    arg.dims[SPYI_RANGE_START] = start;
+    arg.dims[SPYI_RANGE_STEP] = step;
+    return arg;
+}
