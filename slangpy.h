@@ -92,6 +92,9 @@
 // "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
 // are resolved at the call, by its arguments. Instance methods cannot be called by name.
 //
+// spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
+// attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
+//
 // The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
 //     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
 //     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
@@ -115,10 +118,23 @@
 // and converts where the two differ (bool has 4 bytes there). spy_type_size_bytes tells a type's size in C, a
 // good assertion against sizeof. spy_tensor_info.element_size_bytes is the size on the device.
 //
-// spy_create_tensor leaves memory undefined without desc.data. spy_tensor_write copies before it returns;
-// spy_tensor_read waits for the work that writes the tensor and no more. Views (spy_create_view, _slice,
-// _select, _transpose, _broadcast) share memory and keep it alive; each is released on its own. Memory comes
-// from a pool and returns to it; spy_trim gives unused blocks back to the driver.
+// spy_create_tensor leaves memory undefined without desc.data and desc.zeroed; desc.like takes shape and type
+// from another tensor. spy_tensor_write copies before it returns; spy_tensor_read waits for the work that
+// writes the tensor and no more; _read_range and _write_range move some of the elements. spy_tensor_fill,
+// _fill_data and spy_tensor_copy work on the device. Memory comes from a pool and returns to it; spy_trim gives
+// unused blocks back to the driver. A buffer of bytes is a tensor of uint8_t, one of structs a tensor of the
+// struct; spy_tensor_address gives the GPU's address.
+//
+// Views share memory and keep it alive; each is released on its own, and all are as numpy has them:
+//     spy_create_slice, _select           x[2:8:3] or x[::-1], x[5], in one dimension
+//     spy_create_indexed                  x[2, 1:8, ..., None] in one step
+//     spy_create_transpose, _broadcast    dimensions in another order, or stretched
+//     spy_create_reshape                  other sizes, where no copy is needed; else an error says why
+//     spy_create_view_as, _flat_view      the bytes as another type; vectors and structs as their scalars
+//     spy_create_view                     any shape, strides and offset within the tensor
+//
+// spy_tensor_print describes contents as numpy prints arrays. Cursors (spy_create_cursor, spy_cursor_over)
+// read and write fields of structs in host memory by name, with conversions: "lights[3].color".
 //
 // >>guide 6: arguments
 //
@@ -601,6 +617,196 @@ size_t spy_type_size_bytes(spy_module *module, const char *name);
 }
 #endif
 
+// >>api/reflect.h -------------------------------------------------------------------------------------------
+
+// Reflection: what a module declares, as one tree of plain structs that the module owns.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Every pointer here is borrowed: it lives until its module is released, also when the module is reloaded in between (a
+// reload makes a new tree; ask again to see it). Strings are never NULL, and "" where there is nothing to say. Nothing is
+// written once it has been handed out, so any thread may read it.
+
+typedef struct spy_decl spy_decl;
+typedef struct spy_type_info spy_type_info;
+
+typedef enum spy_decl_kind {
+    SPY_DECL_OTHER = 0,        // something that Slang's reflection does not name, such as a class
+    SPY_DECL_MODULE,           // the root
+    SPY_DECL_IMPORT,           // a module that this one needs, directly or not; `file` is where it was found
+    SPY_DECL_NAMESPACE,        // reopened namespaces are one
+    SPY_DECL_STRUCT,
+    SPY_DECL_INTERFACE,
+    SPY_DECL_ENUM,
+    SPY_DECL_ENUM_CASE,        // `value` is its number
+    SPY_DECL_ALIAS,            // typealias and typedef; `type` is what it stands for
+    SPY_DECL_ASSOCIATED_TYPE,  // of an interface
+    SPY_DECL_EXTENSION,        // `type` is what it extends; NULL, with the name "", where that could not be found out
+    SPY_DECL_FIELD,
+    SPY_DECL_PROPERTY,
+    SPY_DECL_SUBSCRIPT,        // "operator[]"; its parameters are children
+    SPY_DECL_FUNCTION,         // a global one; an entry point has a `stage`
+    SPY_DECL_METHOD,           // of a struct, interface, enum or extension; SPY_DECL_STATIC or of an instance
+    SPY_DECL_CONSTRUCTOR,      // "__init", also the one that Slang makes from the fields
+    SPY_DECL_PARAMETER,        // of a function
+    SPY_DECL_GENERIC_TYPE,     // the T of f<T>; its constraints are children
+    SPY_DECL_GENERIC_VALUE,    // the N of f<let N : int>
+    SPY_DECL_CONSTRAINT,       // `type` is the interface that a generic type must implement
+    SPY_DECL_VARIABLE,         // a static or groupshared one, or a constant
+    SPY_DECL_SHADER_PARAMETER  // a global that the host sets: uniform data, a buffer, a texture
+} spy_decl_kind;
+
+// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_IN, one that is written SPY_DECL_OUT, an inout one both.
+// [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
+typedef enum spy_decl_flags {
+    SPY_DECL_STATIC = 1 << 0,
+    SPY_DECL_CONST = 1 << 1,
+    SPY_DECL_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_EXPORT = 1 << 3,
+    SPY_DECL_MUTATING = 1 << 4,       // a method that changes its instance
+    SPY_DECL_DIFFERENTIABLE = 1 << 5,
+    SPY_DECL_NO_DIFF = 1 << 6,
+    SPY_DECL_IN = 1 << 7,
+    SPY_DECL_OUT = 1 << 8,
+    SPY_DECL_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
+    SPY_DECL_GETTER = 1 << 11,        // a property or subscript that can be read
+    SPY_DECL_SETTER = 1 << 12         // ... written
+} spy_decl_flags;
+
+typedef enum spy_constant_kind {
+    SPY_CONSTANT_NONE = 0, // there is none, or Slang does not tell it
+    SPY_CONSTANT_INT,
+    SPY_CONSTANT_FLOAT,
+    SPY_CONSTANT_STRING
+} spy_constant_kind;
+
+// A number or text known when the module was compiled.
+typedef struct spy_constant {
+    spy_constant_kind kind;
+    int64_t int_value;   // INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
+    double float_value;  // FLOAT, in float's precision; INT: the same number
+    const char *string;  // STRING
+} spy_constant;
+
+// [Name(1, 2.5, "text")]. Only attributes that are declared as structs: Slang does not list its own ([Differentiable] and
+// such), most of which are flags. Arguments of type double and half, and integers of more than 32 bits, have the kind
+// NONE: Slang does not give them.
+typedef struct spy_attribute {
+    const char *name; // without the ending "Attribute" of its struct
+    const spy_constant *args;
+    uint32_t arg_count;
+} spy_attribute;
+
+// Pipeline stages.
+typedef enum spy_stage {
+    SPY_STAGE_NONE = 0,
+    SPY_STAGE_VERTEX,
+    SPY_STAGE_HULL,
+    SPY_STAGE_DOMAIN,
+    SPY_STAGE_GEOMETRY,
+    SPY_STAGE_FRAGMENT,
+    SPY_STAGE_COMPUTE,
+    SPY_STAGE_RAY_GENERATION,
+    SPY_STAGE_INTERSECTION,
+    SPY_STAGE_ANY_HIT,
+    SPY_STAGE_CLOSEST_HIT,
+    SPY_STAGE_MISS,
+    SPY_STAGE_CALLABLE,
+    SPY_STAGE_MESH,
+    SPY_STAGE_AMPLIFICATION,
+    SPY_STAGE_DISPATCH
+} spy_stage;
+
+// One declaration. What a kind has no use for is zero.
+struct spy_decl {
+    spy_decl_kind kind;
+    uint32_t flags;              // spy_decl_flags
+    const char *name;            // "area"
+    const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
+                                 // for what has no name, imports, constraints, extensions (not what is in them) and the root
+    const char *text;            // as one writes it: "float lerp(float a, float b = 1)", "struct Circle", "Red = 0"
+    const spy_type_info *type;   // of a variable, parameter, field, property; a function's result; the type that a struct,
+                                 // enum, interface or alias declares; NULL where there is none
+    const spy_decl *parent;      // NULL: the root
+    const spy_decl *children;    // fields first, then the others as they are written; a function's are its generic
+    uint32_t child_count;        // parameters, then its parameters
+    const spy_attribute *attributes;
+    uint32_t attribute_count;
+    spy_constant value;          // of an enum case, a constant, a default that is a plain number
+    size_t offset_bytes;         // a field's in C's layout
+    size_t device_offset_bytes;  // a field's on the device; a uniform shader parameter's among the globals
+    uint32_t binding, space;     // of a shader parameter that is a resource, in this module's own layout
+    spy_stage stage;             // of an entry point
+    uint32_t group_size[3];      // its [numthreads]
+    const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
+    uint32_t line;
+};
+
+typedef enum spy_type_kind {
+    SPY_TYPE_OTHER = 0,       // none of these, or it depends on a generic parameter
+    SPY_TYPE_VOID,
+    SPY_TYPE_SCALAR,
+    SPY_TYPE_VECTOR,
+    SPY_TYPE_MATRIX,
+    SPY_TYPE_ARRAY,
+    SPY_TYPE_STRUCT,
+    SPY_TYPE_ENUM,
+    SPY_TYPE_INTERFACE,
+    SPY_TYPE_POINTER,
+    SPY_TYPE_CONSTANT_BUFFER,
+    SPY_TYPE_PARAMETER_BLOCK,
+    SPY_TYPE_RESOURCE,        // buffers, textures, acceleration structures
+    SPY_TYPE_SAMPLER
+} spy_type_kind;
+
+// A type. Sizes are those of plain data, and 0 for what host memory cannot hold (resources, interfaces, open generics,
+// structs with such fields).
+struct spy_type_info {
+    spy_type_kind kind;
+    const char *name;             // as spy_reflect_type() takes it: "float3", "geometry.Circle", "float[3][2]" (C's order:
+                                  // 3 arrays of 2)
+    spy_dtype dtype;              // of a scalar, vector or matrix; an enum's integer
+    uint32_t rows, columns;       // a matrix's; a vector's components are columns; else 1
+    int64_t count;                // an array's elements; 0: unsized, or open
+    const spy_type_info *element; // of an array, vector, matrix, pointer, buffer; an enum's integer; else NULL
+    const spy_decl *decl;         // a struct, enum or interface that this module declares; else NULL
+    const spy_decl *fields;       // a struct's, wherever it is declared
+    uint32_t field_count;
+    size_t size_bytes, align_bytes;               // in C's layout, which host data has
+    size_t device_size_bytes, device_align_bytes; // on the device
+    size_t device_stride_bytes;                   // from one array element to the next on the device
+};
+
+// The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
+// Threads: one at a time a device. Cost: a few ms for the first call, nothing later.
+const spy_decl *spy_reflect_module(spy_module *module);
+
+// The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
+// several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
+// Threads and cost: as spy_reflect_module.
+const spy_decl *spy_find_decl(spy_module *module, const char *path);
+
+// The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
+const spy_decl *spy_next_overload(const spy_decl *decl);
+
+// The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
+const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
+
+// A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
+// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: one at a time a device.
+const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
+
+// Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
+// them is unknown or the second is no interface. Threads: one at a time a device.
+bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
+
+#ifdef __cplusplus
+}
+#endif
+
 // >>api/tensor.h --------------------------------------------------------------------------------------------
 
 // Tensors: N-dimensional strided views of device memory with a Slang element type (Slang's NDBuffer and Tensor).
@@ -619,6 +825,8 @@ typedef struct spy_tensor_desc {
     const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
     size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match
     const char *label;        // name in debug tools and messages
+    spy_tensor *like;         // a tensor whose shape (when `shape` has rank 0) and element type (without dtype and type) to take
+    bool zeroed;              // contents are zero; not together with data
 } spy_tensor_desc;
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
@@ -633,8 +841,31 @@ void spy_release_tensor(spy_tensor *tensor);
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
 // Copy `data` into all elements; `data` may change after the return. Threads: one at a time a device.
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
+// The same for elements first .. first + count in row-major order, whatever the strides. Threads: one at a time a device.
+spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
+spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
 // Set every scalar of every element to `value`, converted to its type. Threads: one at a time a device.
 spy_status spy_tensor_fill(spy_tensor *tensor, double value);
+// Set every element to one value in C's layout: size_bytes is one element's size. Threads: one at a time a device.
+spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
+// Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
+// scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
+// not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
+// `to` must not lie at one place. Threads: one at a time a device.
+// Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
+// elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
+spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
+
+// Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
+// floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
+// Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
+// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: one at a time a device.
+size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
+
+// The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
+// something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
+// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: one at a time a device.
+uint64_t spy_tensor_address(spy_tensor *tensor);
 
 typedef struct spy_tensor_info {
     spy_shape shape;
@@ -663,14 +894,146 @@ typedef struct spy_view_desc {
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
 // Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
 spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
-// tensor[..., start:stop:step, ...] in dimension `dim` as in Python (negative counts from the end; step > 0).
+// tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
+// step walks backwards, SPY_INDEX_NONE leaves start or stop out.
 spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
 // tensor[..., index, ...]: the dimension disappears.
 spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
+
+#define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
+
+typedef enum spy_index_kind {
+    SPY_INDEX_AT = 0, // start: the index
+    SPY_INDEX_RANGE,  // start:stop:step
+    SPY_INDEX_REST,
+    SPY_INDEX_NEW
+} spy_index_kind;
+
+// One item of an index list. Filled by the spy_index_* functions.
+typedef struct spy_index {
+    spy_index_kind kind;
+    int64_t start, stop, step;
+} spy_index;
+
+typedef struct spy_indices {
+    const spy_index *items;
+    size_t count;
+} spy_indices;
+
+spy_index spy_index_at(int64_t index); // i: the dimension disappears
+spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
+spy_index spy_index_all(void);  // : a whole dimension
+spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
+spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
+
+#ifdef __cplusplus
+} // extern "C"
+template <size_t N> struct spyi_index_list {
+    spy_index items[N];
+    operator spy_indices() const {
+        spy_indices a = { items, N };
+        return a;
+    }
+};
+template <class... T> inline spyi_index_list<sizeof...(T)> spyi_make_indices(const T &...items) {
+    spyi_index_list<sizeof...(T)> list = { { items... } };
+    return list;
+}
+#define SPY_INDICES(...) spyi_make_indices(__VA_ARGS__)
+extern "C" {
+#else
+// SPY_INDICES(spy_index_at(2), spy_index_rest()): a spy_indices that lives until the end of its block.
+#define SPY_INDICES(...)                                                                                      \
+    ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
+#endif
+
+// numpy's basic indexing in one step: tensor[2, 1:8:3, ..., ::-1] is SPY_INDICES(spy_index_at(2), spy_index_range(1, 8, 3),
+// spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)). Dimensions that no item names stay whole.
+spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
+// The elements in the same order under other sizes, as numpy.reshape; one size may be -1. Never copies: strides that do not
+// allow a view are an error that names the dimensions.
+spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
+// The same bytes as another element type, as numpy.ndarray.view: "uint", "float3", or a struct of `module` (else NULL).
+// Types of one size on the device keep the shape; else the last dimension, which must be contiguous, is cut anew.
+spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy_module *module);
+// Elements as scalars with further dimensions: float3 (100) is float (100, 3), float4x4 (N) is float (N, 4, 4), int[5]
+// is int (..., 5); a struct whose scalars are all of one type gets one dimension for them. Scalars stay as they are.
+spy_tensor *spy_create_flat_view(spy_tensor *tensor);
 // The dimensions in another order, as numpy.transpose.
 spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
 // Make `tensor` (a view) see other storage of the same shape, strides and type: what `other` sees.
 spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/cursor.h --------------------------------------------------------------------------------------------
+
+// Cursors: fields of structs in host memory by name, with the conversions and checks that arguments have.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A place in host memory whose type is known: a range of elements, one of them, or a part of one. A small value to be
+// passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
+// take such a cursor, report that it stands nowhere, and the device's first error says why.
+//     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
+//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
+//     spy_cursor_apply(lights);
+//     spy_release_cursor(lights);
+// Threads: one at a time a range, apart from the device; create, over, apply: one at a time a device.
+typedef struct spy_cursor {
+    spy_device *device;
+    struct spyi_cursor_range *range;
+    const void *element, *type;
+    void *data;
+    int64_t count, index;
+    size_t offset;
+} spy_cursor;
+
+// Elements first .. first + count of a tensor in row-major order, copied to host memory; waits for the work that writes
+// the tensor. Reads and writes touch the copy alone. It is released by the caller, or with the device.
+spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count);
+// The same over the program's own memory: values of a type in C's layout, as many as size_bytes holds. `data` must stay
+// there as long as the cursor is used. Nothing is copied; nothing is to be applied or released.
+spy_cursor spy_cursor_over(spy_module *module, const char *type, void *data, size_t size_bytes);
+
+// A part by its path: "light.color", "items[3].x", "[2].mass", "transform[0][3]". Vectors have x, y, z, w (or r, g, b,
+// a) and [0] to [3], matrices [row] or [row][column]. A range of one element needs no "[0]" in front. An unknown
+// name is SPY_ERROR_NOT_FOUND with the nearest ones, an index beyond the end SPY_ERROR_OUT_OF_RANGE.
+spy_cursor spy_cursor_field(spy_cursor cursor, const char *path);
+// Part `index` of a range, array, vector or matrix, from 0.
+spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
+
+// All scalars of the place, in the order of declaration, from or to `count` values of one dtype (default: float32).
+// `count` must be their number. Values are converted as spy_arg_* are: one that does not fit (300 for uint8_t, 2.5 for
+// int) is SPY_ERROR_OUT_OF_RANGE, and nothing is changed.
+spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values);
+spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values);
+// The place as bytes in C's layout, e.g. a whole struct. size_bytes must be its size.
+spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
+spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
+
+// Copy the elements that were written since the creation or the last apply to the tensor, in the device's order of
+// work; all other elements stay untouched. An element is copied whole: its other fields become what they were when it was
+// read. Any cursor of the range will do. Cost: an upload for each run of such elements.
+spy_status spy_cursor_apply(spy_cursor cursor);
+// Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
+// are invalid then. Nowhere and the program's own memory are ignored. Threads: any.
+void spy_release_cursor(spy_cursor cursor);
+
+typedef struct spy_cursor_info {
+    const char *type;        // Slang's name of the type at the place; of one element for a range
+    spy_dtype dtype;         // when all scalars have the same; else SPY_DTYPE_DEFAULT
+    int64_t length;          // parts that spy_cursor_at() takes; 0: none
+    size_t scalar_count;     // what read and write expect
+    size_t size_bytes;       // in C's layout
+} spy_cursor_info;
+
+// What a cursor stands at. All zero when that is nowhere, without an error.
+spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 #ifdef __cplusplus
 }
@@ -2025,6 +2388,7 @@ typedef enum spyi_kind {
     SPYI_KIND_FUNCTION,
     SPYI_KIND_TENSOR,
     SPYI_KIND_PREPARED,
+    SPYI_KIND_CURSOR,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
@@ -4288,6 +4652,7 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
+SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
 
 SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
@@ -4337,6 +4702,17 @@ SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
+// The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
+enum { SPYI_NEAR_COUNT = 3 };
+typedef struct spyi_near {
+    const char *wanted;
+    char *names[SPYI_NEAR_COUNT]; // nearest first
+    unsigned distances[SPYI_NEAR_COUNT];
+    uint32_t count;
+} spyi_near;
+SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
+
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
@@ -4347,6 +4723,16 @@ SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_typ
                                uint32_t count, spyi_text *out);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
+
+// >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
+typedef struct spyi_declarations spyi_declarations;
+// NULL: out of memory.
+SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
+SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
+SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
+// A type in the tree's memory; `unit` is the one that was declared. NULL: out of memory.
+SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
+                                                    const spyi_type *type);
 
 // >>code
 typedef struct spyi_code {
@@ -4412,14 +4798,29 @@ enum {
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
-enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_CATEGORY_UNIFORM = 8, SPYI_SL_COLOR_NEVER = 2 };
+enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
+enum {
+    SPYI_SL_CATEGORY_UNIFORM = 8,
+    SPYI_SL_CATEGORY_DESCRIPTOR = 9,
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // a parameter block's
+};
+enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
     SPYI_SL_KIND_STRUCT = 1,
     SPYI_SL_KIND_ARRAY = 2,
     SPYI_SL_KIND_MATRIX = 3,
     SPYI_SL_KIND_VECTOR = 4,
     SPYI_SL_KIND_SCALAR = 5,
+    SPYI_SL_KIND_CONSTANT_BUFFER = 6,
+    SPYI_SL_KIND_RESOURCE = 7,
+    SPYI_SL_KIND_SAMPLER_STATE = 8,
+    SPYI_SL_KIND_TEXTURE_BUFFER = 9,
+    SPYI_SL_KIND_SHADER_STORAGE_BUFFER = 10,
+    SPYI_SL_KIND_PARAMETER_BLOCK = 11,
     SPYI_SL_KIND_INTERFACE = 13,
+    SPYI_SL_KIND_FEEDBACK = 17,
+    SPYI_SL_KIND_POINTER = 18,
+    SPYI_SL_KIND_DYNAMIC_RESOURCE = 19,
     SPYI_SL_KIND_ENUM = 20
 };
 enum {
@@ -4438,14 +4839,20 @@ enum {
     SPYI_SL_SCALAR_UINT16 = 13
 };
 enum {
+    SPYI_SL_DECL_UNSUPPORTED = 0,
     SPYI_SL_DECL_STRUCT = 1,
     SPYI_SL_DECL_FUNCTION = 2,
     SPYI_SL_DECL_GENERIC = 4,
-    SPYI_SL_DECL_NAMESPACE = 6
+    SPYI_SL_DECL_VARIABLE = 5,
+    SPYI_SL_DECL_NAMESPACE = 6,
+    SPYI_SL_DECL_ENUM = 7
 };
 enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
+    SPYI_SL_MODIFIER_CONST = 3,
+    SPYI_SL_MODIFIER_EXPORT = 4,
+    SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
     SPYI_SL_MODIFIER_MUTATING = 7,
     SPYI_SL_MODIFIER_OUT = 9,
@@ -4463,6 +4870,8 @@ typedef struct spyi_sl_function spyi_sl_function;
 typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
+typedef struct spyi_sl_attribute spyi_sl_attribute;
+typedef struct spyi_sl_entry_layout spyi_sl_entry_layout; // spReflectionEntryPoint's
 
 // >>objects: obj->v->function(obj, ...)
 
@@ -4544,6 +4953,11 @@ typedef struct spyi_sl_global_desc {
     uint32_t reserved[16];
 } spyi_sl_global_desc;
 
+typedef struct spyi_sl_source_location {
+    const char *filePath; // lives as long as its session
+    spyi_sl_int line, column;
+} spyi_sl_source_location;
+
 struct spyi_sl_global_table {
     SPYI_SL_UNKNOWN(spyi_sl_global)
     spyi_sl_result (*createSession)(spyi_sl_global *, const spyi_sl_session_desc *, spyi_sl_session **);
@@ -4580,7 +4994,8 @@ struct spyi_sl_session_table {
     spyi_sl_slot isBinaryModuleUpToDate;
     spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
                                                   const char *text, spyi_sl_blob **diagnostics);
-    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob, getDeclSourceLocation;
+    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob;
+    spyi_sl_result (*getDeclSourceLocation)(spyi_sl_session *, spyi_sl_decl *, spyi_sl_source_location *);
 };
 
 #define SPYI_SL_COMPONENT(self)                                                                              \
@@ -4603,12 +5018,14 @@ struct spyi_sl_component_table {
 
 struct spyi_sl_entry_point_table {
     SPYI_SL_COMPONENT(spyi_sl_entry_point)
-    spyi_sl_slot getFunctionReflection;
+    spyi_sl_function *(*getFunctionReflection)(spyi_sl_entry_point *);
 };
 
 struct spyi_sl_module_table {
     SPYI_SL_COMPONENT(spyi_sl_module)
-    spyi_sl_slot findEntryPointByName, getDefinedEntryPointCount, getDefinedEntryPoint;
+    spyi_sl_slot findEntryPointByName;
+    int32_t (*getDefinedEntryPointCount)(spyi_sl_module *);
+    spyi_sl_result (*getDefinedEntryPoint)(spyi_sl_module *, int32_t, spyi_sl_entry_point **);
     spyi_sl_result (*serialize)(spyi_sl_module *, spyi_sl_blob **);
     spyi_sl_slot writeToFile;
     const char *(*getName)(spyi_sl_module *);
@@ -4673,7 +5090,43 @@ struct spyi_sl_module_table {
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
     X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
-    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))
+    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
+    X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
+    X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
+    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
+    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
+    X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \
+    X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                              \
+    X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))               \
+    X(unsigned, spReflectionGeneric_GetTypeParameterConstraintCount,                                         \
+      (spyi_sl_generic *, spyi_sl_variable *))                                                               \
+    X(spyi_sl_type *, spReflectionGeneric_GetTypeParameterConstraintType,                                    \
+      (spyi_sl_generic *, spyi_sl_variable *, unsigned))                                                     \
+    X(unsigned, spReflectionGeneric_GetValueParameterCount, (spyi_sl_generic *))                             \
+    X(spyi_sl_variable *, spReflectionGeneric_GetValueParameter, (spyi_sl_generic *, unsigned))              \
+    X(spyi_sl_decl *, spReflectionFunction_asDecl, (spyi_sl_function *))                                     \
+    X(unsigned, spReflectionFunction_GetUserAttributeCount, (spyi_sl_function *))                            \
+    X(spyi_sl_attribute *, spReflectionFunction_GetUserAttribute, (spyi_sl_function *, unsigned))            \
+    X(unsigned, spReflectionVariable_GetUserAttributeCount, (spyi_sl_variable *))                            \
+    X(spyi_sl_attribute *, spReflectionVariable_GetUserAttribute, (spyi_sl_variable *, unsigned))            \
+    X(unsigned, spReflectionType_GetUserAttributeCount, (spyi_sl_type *))                                    \
+    X(spyi_sl_attribute *, spReflectionType_GetUserAttribute, (spyi_sl_type *, unsigned))                    \
+    X(const char *, spReflectionUserAttribute_GetName, (spyi_sl_attribute *))                                \
+    X(unsigned, spReflectionUserAttribute_GetArgumentCount, (spyi_sl_attribute *))                           \
+    X(spyi_sl_type *, spReflectionUserAttribute_GetArgumentType, (spyi_sl_attribute *, unsigned))            \
+    X(spyi_sl_result, spReflectionUserAttribute_GetArgumentValueInt, (spyi_sl_attribute *, unsigned, int *)) \
+    X(spyi_sl_result, spReflectionUserAttribute_GetArgumentValueFloat,                                       \
+      (spyi_sl_attribute *, unsigned, float *))                                                              \
+    X(const char *, spReflectionUserAttribute_GetArgumentValueString,                                        \
+      (spyi_sl_attribute *, unsigned, size_t *))                                                             \
+    X(spyi_sl_result, spReflectionVariable_GetDefaultValueInt, (spyi_sl_variable *, int64_t *))              \
+    X(spyi_sl_result, spReflectionVariable_GetDefaultValueFloat, (spyi_sl_variable *, float *))              \
+    X(spyi_sl_type *, spReflectionType_GetResourceResultType, (spyi_sl_type *))                              \
+    X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
+    X(uint64_t, spReflection_getEntryPointCount, (spyi_sl_layout *))                                         \
+    X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
+    X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
+    X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
@@ -4748,12 +5201,14 @@ struct spyi_compiler {
     size_t embedded_count;
     spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library;  // NULL until the first unit
+    uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
     spyi_atomic loads;
 };
 
 struct spyi_unit {
     spyi_compiler *compiler;
+    uint32_t serial;        // unique in the compiler
     spyi_atomic references; // its owner and the units that link it
     char *name, *path;
     char **include_paths;
@@ -4782,6 +5237,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Has types that only a link completes known as without layout, before libslang is asked for one.
+SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
 // The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
@@ -4796,6 +5253,11 @@ SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *fu
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
+
+// >>names.c
+
+// Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
+SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 // >>compiler/type.c -----------------------------------------------------------------------------------------
 
@@ -6096,6 +6558,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
         spyi_sl_live_close(live);
         return NULL;
     }
+    spyi_sl_note_externs(unit, live);
     return live;
 }
 
@@ -6185,6 +6648,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
+    unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     spyi_text path = { NULL, 0, 0 };
@@ -6277,6 +6741,10 @@ bool spyi_unit_imports(spyi_unit *unit, const char *name) {
     bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
     spyi_global_unlock();
     return found;
+}
+
+uint32_t spyi_unit_serial(const spyi_unit *unit) {
+    return unit->serial;
 }
 
 // >>compiler/reflect.c --------------------------------------------------------------------------------------
@@ -6416,6 +6884,36 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
     slot->type = type;
 }
 
+static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_decl *decl) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        if (kind == SPYI_SL_DECL_NAMESPACE || kind == SPYI_SL_DECL_STRUCT)
+            spyi_sl_note_externs_in(unit, live, child);
+        if (kind != SPYI_SL_DECL_STRUCT ||
+            !lib->spReflectionDecl_findModifier(child, SPYI_SL_MODIFIER_EXTERN))
+            continue;
+        spyi_sl_type *type = lib->spReflection_getTypeFromDecl(child);
+        if (!type) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_sl_full_name(unit, type, &name);
+        spyi_sl_known_add(live, type, spyi_type_other(unit->compiler->types, spyi_text_str(&name)));
+        spyi_text_free(&name);
+    }
+}
+
+// libslang crashes when it is asked for the layout of an extern struct, or of a struct that has one as a field.
+void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int i = 0; i < count; ++i) {
+        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, i);
+        spyi_sl_decl *root = m ? m->v->getModuleReflection(m) : NULL;
+        if (root) spyi_sl_note_externs_in(unit, live, root);
+    }
+}
+
 static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
@@ -6440,6 +6938,12 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = NULL;
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        if (!v ||
+            spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false)->kind == SPYI_TYPE_OTHER)
+            return spyi_type_other(types, name);
+    }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     if (!layout) return spyi_type_other(types, name);
@@ -6749,17 +7253,9 @@ void spyi_overloads_free(spyi_overloads *overloads) {
 
 // The names in a module, for "did you mean".
 
-enum { SPYI_SL_NEAR_COUNT = 3, SPYI_SL_DEEPEST = 8 };
+enum { SPYI_SL_DEEPEST = 8 };
 
-typedef struct spyi_sl_near {
-    spyi_unit *unit;
-    const char *wanted;
-    char *names[SPYI_SL_NEAR_COUNT]; // nearest first
-    unsigned distances[SPYI_SL_NEAR_COUNT];
-    uint32_t count;
-} spyi_sl_near;
-
-static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
+void spyi_near_offer(spyi_near *near_names, const char *name) {
     size_t length = strlen(near_names->wanted);
     unsigned distance = spyi_edit_distance(near_names->wanted, name),
              most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
@@ -6769,8 +7265,8 @@ static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
         if (strcmp(near_names->names[i], name) == 0) return; // another overload
     uint32_t at = near_names->count;
     while (at > 0 && near_names->distances[at - 1] > distance) --at;
-    if (at == SPYI_SL_NEAR_COUNT) return;
-    if (near_names->count == SPYI_SL_NEAR_COUNT) free(near_names->names[--near_names->count]);
+    if (at == SPYI_NEAR_COUNT) return;
+    if (near_names->count == SPYI_NEAR_COUNT) free(near_names->names[--near_names->count]);
     for (uint32_t i = near_names->count; i > at; --i) {
         near_names->names[i] = near_names->names[i - 1];
         near_names->distances[i] = near_names->distances[i - 1];
@@ -6780,16 +7276,26 @@ static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
     near_names->count++;
 }
 
+void spyi_near_text(spyi_near *near_names, spyi_text *out) {
+    for (uint32_t i = 0; i < near_names->count; ++i) {
+        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);
+        free(near_names->names[i]);
+    }
+    if (near_names->count) spyi_text_add(out, "?");
+    near_names->count = 0;
+}
+
 // Slang adds declarations of its own: constructors, and a derivative beside each differentiable function.
-static bool spyi_sl_is_synthesised(const char *name) {
+bool spyi_sl_is_synthesised(const char *name) {
     static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         if (strcmp(name, names[i]) == 0) return true;
     return name[0] == '$' || name[0] == '\0';
 }
 
-static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, const char *prefix, int depth) {
-    const spyi_sl_library *lib = near_names->unit->compiler->library;
+static void spyi_sl_near_walk(spyi_unit *unit, spyi_near *near_names, spyi_sl_decl *decl, const char *prefix,
+                              int depth) {
+    const spyi_sl_library *lib = unit->compiler->library;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
@@ -6802,32 +7308,27 @@ static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, cons
         spyi_text full = { NULL, 0, 0 };
         spyi_text_add(&full, "%s%s", prefix, name);
         if (kind == SPYI_SL_DECL_FUNCTION) {
-            spyi_sl_near_offer(near_names, spyi_text_str(&full));
+            spyi_near_offer(near_names, spyi_text_str(&full));
         } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic &&
                    depth < SPYI_SL_DEEPEST) {
             spyi_text_add(&full, "::");
-            spyi_sl_near_walk(near_names, child, spyi_text_str(&full), depth + 1);
+            spyi_sl_near_walk(unit, near_names, child, spyi_text_str(&full), depth + 1);
         }
         spyi_text_free(&full);
     }
 }
 
 void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
-    spyi_sl_near near_names;
+    spyi_near near_names;
     memset(&near_names, 0, sizeof near_names);
-    near_names.unit = unit;
     near_names.wanted = name;
     if (!name || strlen(name) > 200) return;
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
-    if (root) spyi_sl_near_walk(&near_names, root, "", 0);
+    if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
     spyi_global_unlock();
-    for (uint32_t i = 0; i < near_names.count; ++i) {
-        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names.names[i]);
-        free(near_names.names[i]);
-    }
-    if (near_names.count) spyi_text_add(out, "?");
+    spyi_near_text(&near_names, out);
 }
 
 // >>compiler/resolve.c --------------------------------------------------------------------------------------
@@ -6940,6 +7441,1180 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&source);
     spyi_text_free(&module_name);
     spyi_text_free(&query_path);
+}
+
+// >>compiler/declare.h --------------------------------------------------------------------------------------
+
+// What declare_type.c and declare.c share: the tree's memory, and what is at hand while a tree is built.
+
+typedef struct spyi_sl_block {
+    struct spyi_sl_block *next;
+    size_t size, used; // bytes behind this header
+} spyi_sl_block;
+
+struct spyi_declarations {
+    spyi_sl_block *blocks; // the newest first
+    bool failed;           // memory ran out: what is there is not whole
+    spy_decl root;
+    spy_type_info **by_id; // by spyi_type.id; NULL: not asked yet
+    uint32_t by_id_count;
+};
+
+// A type whose fields are still to be listed.
+typedef struct spyi_sl_pending {
+    spy_type_info *info;
+    const spyi_type *type;
+    spyi_sl_type *slang;
+    bool open;
+    uint32_t depth; // structs that it was met inside of
+} spyi_sl_pending;
+
+typedef struct spyi_sl_builder {
+    spyi_declarations *to;
+    spyi_unit *unit;
+    const spyi_sl_library *lib;
+    spyi_sl_live *live;
+    uint32_t open;  // generics that the walk is inside of
+    uint32_t depth; // structs whose fields are being listed
+    spyi_sl_pending *pending;
+    uint32_t pending_count, pending_capacity;
+    spyi_sl_type **types; // that the walk has met, where extensions look for theirs
+    uint32_t type_count, type_capacity;
+} spyi_sl_builder;
+
+SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
+                                  spyi_unit *unit); // under the lock
+SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
+
+// Memory that lives as long as the tree, zeroed; NULL and to->failed when there is none.
+SPYI_FN void *spyi_sl_take(spyi_declarations *to, size_t size);
+SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);        // a copy; never NULL
+SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text); // likewise; frees the text
+// A list that grows on the process allocator; false: out of memory.
+SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size);
+
+// A node without a place in the tree.
+SPYI_FN spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name);
+
+// Never NULL. `slang` may be NULL: it is looked up.
+SPYI_FN const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type,
+                                               spyi_sl_type *slang);
+SPYI_FN const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang);
+// Lists the fields of the structs that no declaration of the module has given theirs.
+SPYI_FN void spyi_sl_list_fields(spyi_sl_builder *b);
+
+typedef enum spyi_sl_attributed {
+    SPYI_SL_OF_FUNCTION,
+    SPYI_SL_OF_VARIABLE,
+    SPYI_SL_OF_TYPE
+} spyi_sl_attributed;
+SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, void *object, spy_decl *node);
+// Type, default value, modifiers and attributes of a variable, parameter, field or generic value.
+SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
+SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out); // as Slang writes it
+
+// >>compiler/declare_type.c ---------------------------------------------------------------------------------
+
+// The leaves of the declaration tree: its memory, constants, attributes, variables, and types with their fields.
+
+// >>memory
+
+enum { SPYI_SL_BLOCK_SIZE = 16 * 1024 };
+
+void *spyi_sl_take(spyi_declarations *to, size_t size) {
+    size_t header = spyi_align(sizeof(spyi_sl_block), 16);
+    spyi_sl_block *block = to->blocks;
+    size = spyi_align(size ? size : 1, 16);
+    if (!block || block->size - block->used < size) {
+        size_t room = size > SPYI_SL_BLOCK_SIZE ? size : (size_t)SPYI_SL_BLOCK_SIZE;
+        block = (spyi_sl_block *)calloc(1, header + room);
+        if (!block) {
+            to->failed = true;
+            return NULL;
+        }
+        block->size = room;
+        block->next = to->blocks;
+        to->blocks = block;
+    }
+    void *memory = (char *)block + header + block->used;
+    block->used += size;
+    return memory;
+}
+
+const char *spyi_sl_keep(spyi_declarations *to, const char *s) {
+    size_t size = s ? strlen(s) : 0;
+    char *copy = size ? (char *)spyi_sl_take(to, size + 1) : NULL;
+    if (!copy) return "";
+    memcpy(copy, s, size);
+    return copy;
+}
+
+const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text) {
+    const char *copy = spyi_sl_keep(to, spyi_text_str(text));
+    spyi_text_free(text);
+    return copy;
+}
+
+bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size) {
+    if (count < *capacity) return true;
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    void *grown = realloc(*items, more * item_size);
+    if (!grown) return false;
+    *items = grown;
+    *capacity = more;
+    return true;
+}
+
+void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *unit) {
+    memset(b, 0, sizeof *b);
+    b->to = to;
+    b->unit = unit;
+    b->lib = unit->compiler->library;
+    b->live = spyi_sl_live_of(unit, 1);
+}
+
+void spyi_sl_builder_close(spyi_sl_builder *b) {
+    free(b->pending);
+    free(b->types);
+}
+
+// >>constants and attributes
+
+static spy_constant spyi_sl_no_constant(void) {
+    spy_constant c;
+    memset(&c, 0, sizeof c);
+    c.string = "";
+    return c;
+}
+
+static spy_constant spyi_sl_int_constant(int64_t value) {
+    spy_constant c = spyi_sl_no_constant();
+    c.kind = SPY_CONSTANT_INT;
+    c.int_value = value;
+    c.float_value = (double)value;
+    return c;
+}
+
+static spy_constant spyi_sl_float_constant(float value) {
+    spy_constant c = spyi_sl_no_constant();
+    c.kind = SPY_CONSTANT_FLOAT;
+    c.float_value = (double)value;
+    return c;
+}
+
+static void spyi_sl_add_string(const char *s, spyi_text *out) {
+    spyi_text_add(out, "\"");
+    for (; *s; ++s) {
+        if (*s == '"' || *s == '\\') spyi_text_add(out, "\\%c", *s);
+        else if (*s == '\n') spyi_text_add(out, "\\n");
+        else spyi_text_add_n(out, s, 1);
+    }
+    spyi_text_add(out, "\"");
+}
+
+// With as few digits as give the same float.
+static void spyi_sl_add_float(double value, spyi_text *out) {
+    char digits[40];
+    int precision = 5;
+    do snprintf(digits, sizeof digits, "%.*g", ++precision, value);
+    while (precision < 9 && (float)strtod(digits, NULL) != (float)value);
+    spyi_text_add(out, "%s", digits);
+}
+
+void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
+    switch (constant->kind) {
+    case SPY_CONSTANT_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
+    case SPY_CONSTANT_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
+    case SPY_CONSTANT_STRING: spyi_sl_add_string(constant->string, out); break;
+    default: spyi_text_add(out, "..."); break;
+    }
+}
+
+// libslang gives integers through an int and numbers through a float; wider ones come cut off or not at all.
+static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attribute, unsigned index) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_type *type = lib->spReflectionUserAttribute_GetArgumentType(attribute, index);
+    unsigned scalar = SPYI_SL_SCALAR_INT32; // enums have no type here
+    int whole = 0;
+    float number = 0;
+    if (type && lib->spReflectionType_GetKind(type) == SPYI_SL_KIND_SCALAR)
+        scalar = lib->spReflectionType_GetScalarType(type);
+    else if (type) scalar = SPYI_SL_SCALAR_VOID;
+    switch (scalar) {
+    case SPYI_SL_SCALAR_BOOL:
+    case SPYI_SL_SCALAR_INT8:
+    case SPYI_SL_SCALAR_UINT8:
+    case SPYI_SL_SCALAR_INT16:
+    case SPYI_SL_SCALAR_UINT16:
+    case SPYI_SL_SCALAR_INT32:
+    case SPYI_SL_SCALAR_UINT32:
+        if (lib->spReflectionUserAttribute_GetArgumentValueInt(attribute, index, &whole) < 0) break;
+        return spyi_sl_int_constant(scalar == SPYI_SL_SCALAR_UINT32 ? (int64_t)(uint32_t)whole : whole);
+    case SPYI_SL_SCALAR_FLOAT32:
+        if (lib->spReflectionUserAttribute_GetArgumentValueFloat(attribute, index, &number) < 0) break;
+        return spyi_sl_float_constant(number);
+    case SPYI_SL_SCALAR_VOID: {
+        size_t size = 0;
+        const char *s = lib->spReflectionUserAttribute_GetArgumentValueString(attribute, index, &size);
+        spyi_text text = { NULL, 0, 0 };
+        spy_constant c = spyi_sl_no_constant();
+        if (!s) break;
+        if (size) spyi_text_add_n(&text, s, size);
+        c.kind = SPY_CONSTANT_STRING;
+        c.string = spyi_sl_keep_text(b->to, &text);
+        return c;
+    }
+    default: break;
+    }
+    return spyi_sl_no_constant();
+}
+
+void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, void *object, spy_decl *node) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_function *function = what == SPYI_SL_OF_FUNCTION ? (spyi_sl_function *)object : NULL;
+    spyi_sl_variable *variable = what == SPYI_SL_OF_VARIABLE ? (spyi_sl_variable *)object : NULL;
+    spyi_sl_type *type = what == SPYI_SL_OF_TYPE ? (spyi_sl_type *)object : NULL;
+    unsigned count = function   ? lib->spReflectionFunction_GetUserAttributeCount(function)
+                     : variable ? lib->spReflectionVariable_GetUserAttributeCount(variable)
+                                : lib->spReflectionType_GetUserAttributeCount(type);
+    spy_attribute *list = count ? (spy_attribute *)spyi_sl_take(b->to, count * sizeof *list) : NULL;
+    for (unsigned i = 0; list && i < count; ++i) {
+        spyi_sl_attribute *a = function   ? lib->spReflectionFunction_GetUserAttribute(function, i)
+                               : variable ? lib->spReflectionVariable_GetUserAttribute(variable, i)
+                                          : lib->spReflectionType_GetUserAttribute(type, i);
+        if (!a) continue;
+        spy_attribute *out = &list[node->attribute_count++];
+        unsigned arg_count = lib->spReflectionUserAttribute_GetArgumentCount(a);
+        spy_constant *args = (spy_constant *)spyi_sl_take(b->to, arg_count * sizeof *args);
+        out->name = spyi_sl_keep(b->to, lib->spReflectionUserAttribute_GetName(a));
+        out->args = args;
+        for (unsigned k = 0; args && k < arg_count; ++k) args[out->arg_count++] = spyi_sl_argument(b, a, k);
+    }
+    node->attributes = list;
+}
+
+// >>variables
+
+spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) {
+    spy_decl node;
+    memset(&node, 0, sizeof node);
+    node.kind = kind;
+    node.name = spyi_sl_keep(b->to, name);
+    node.path = node.text = node.file = "";
+    node.value = spyi_sl_no_constant();
+    if (b->open) node.flags |= SPY_DECL_GENERIC;
+    return node;
+}
+
+static bool spyi_sl_is_float(spy_dtype dtype) {
+    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+}
+
+void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
+    static const struct {
+        uint32_t modifier, flag;
+    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_NO_DIFF },
+                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
+                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_CONST },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN } };
+    const spyi_sl_library *lib = b->lib;
+    int64_t whole = 0;
+    float number = 0;
+    for (size_t i = 0; i < sizeof modifiers / sizeof modifiers[0]; ++i)
+        if (lib->spReflectionVariable_FindModifier(variable, modifiers[i].modifier))
+            node->flags |= modifiers[i].flag;
+    spyi_sl_type *type = lib->spReflectionVariable_GetType(variable);
+    if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has none
+    spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
+    if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
+    node->flags |= SPY_DECL_HAS_DEFAULT;
+    // Of the two each holds for its own type only.
+    if (node->type && node->type->kind == SPY_TYPE_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+        if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
+            node->value = spyi_sl_float_constant(number);
+    } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
+        node->value = spyi_sl_int_constant(whole);
+    }
+}
+
+// >>types
+
+enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p; } has no end
+
+static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
+    switch (type->kind) {
+    case SPYI_TYPE_VOID: return SPY_TYPE_VOID;
+    case SPYI_TYPE_SCALAR:
+        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_SCALAR : SPY_TYPE_ENUM;
+    case SPYI_TYPE_VECTOR: return SPY_TYPE_VECTOR;
+    case SPYI_TYPE_MATRIX: return SPY_TYPE_MATRIX;
+    case SPYI_TYPE_ARRAY: return SPY_TYPE_ARRAY;
+    case SPYI_TYPE_STRUCT: return SPY_TYPE_STRUCT;
+    default: break;
+    }
+    switch (slang_kind) {
+    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_STRUCT;
+    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_ARRAY;
+    case SPYI_SL_KIND_ENUM: return SPY_TYPE_ENUM;
+    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_INTERFACE;
+    case SPYI_SL_KIND_POINTER: return SPY_TYPE_POINTER;
+    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_CONSTANT_BUFFER;
+    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_PARAMETER_BLOCK;
+    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_SAMPLER;
+    case SPYI_SL_KIND_RESOURCE:
+    case SPYI_SL_KIND_TEXTURE_BUFFER:
+    case SPYI_SL_KIND_SHADER_STORAGE_BUFFER:
+    case SPYI_SL_KIND_FEEDBACK:
+    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_RESOURCE;
+    default: return SPY_TYPE_OTHER;
+    }
+}
+
+// What a pointer points to, out of its name "Ptr<float, Access.ReadWrite, ...>": libslang does not give it.
+static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
+    spyi_text text = { NULL, 0, 0 };
+    int depth = 0;
+    const char *begin = strchr(name, '<'), *end = begin;
+    for (; end && *end && !(depth == 1 && (*end == ',' || *end == '>')); ++end)
+        depth += *end == '<' ? 1 : *end == '>' ? -1 : 0;
+    if (begin && end > begin + 1) spyi_text_add_n(&text, begin + 1, (size_t)(end - begin - 1));
+    spyi_sl_type *type = spyi_sl_type_named(b->unit, b->live, spyi_text_str(&text));
+    spyi_text_free(&text);
+    return type;
+}
+
+static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_kind kind,
+                                                 const spyi_type *type, spyi_sl_type *slang) {
+    spyi_sl_type *element = NULL;
+    if (kind == SPY_TYPE_VECTOR || kind == SPY_TYPE_MATRIX || (kind == SPY_TYPE_ENUM && type->scalar))
+        return spyi_sl_type_info(b, spyi_type_scalar(b->unit->compiler->types, type->scalar), NULL);
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sl_type_info(b, type->element, NULL);
+    if (!slang) return NULL;
+    if (kind == SPY_TYPE_POINTER) element = spyi_sl_pointee(b, type->name);
+    if (kind == SPY_TYPE_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
+    if (kind == SPY_TYPE_ARRAY || kind == SPY_TYPE_ENUM || kind == SPY_TYPE_CONSTANT_BUFFER ||
+        kind == SPY_TYPE_PARAMETER_BLOCK)
+        element = b->lib->spReflectionType_GetElementType(slang);
+    return element ? spyi_sl_type_info_of(b, element) : NULL;
+}
+
+// With all that it lies in, so that it can be looked up again: "float3", "ns.Grid<float, 4>", "ns.Cell[3][2]".
+static const char *spyi_sl_info_name(spyi_sl_builder *b, const spyi_type *type) {
+    const spyi_type *base = type;
+    spyi_text name = { NULL, 0, 0 };
+    while (base->kind == SPYI_TYPE_ARRAY) base = base->element;
+    bool plain = base->kind != SPYI_TYPE_STRUCT && base->kind != SPYI_TYPE_OTHER;
+    spyi_text_add(&name, "%s", plain ? base->display : base->name);
+    for (; type->kind == SPYI_TYPE_ARRAY; type = type->element)
+        spyi_text_add(&name, "[%lld]", (long long)type->count);
+    return spyi_sl_keep_text(b->to, &name);
+}
+
+static void spyi_sl_info_sizes(const spyi_type *type, spy_type_info *info) {
+    info->dtype = type->kind == SPYI_TYPE_ARRAY ? SPY_DTYPE_DEFAULT : type->scalar;
+    info->rows = type->rows;
+    info->columns = type->columns;
+    info->count = type->kind == SPYI_TYPE_ARRAY ? type->count : 0;
+    info->size_bytes = type->host_size;
+    info->align_bytes = type->host_align;
+    info->device_size_bytes = type->device_size;
+    info->device_align_bytes = type->device_align;
+    info->device_stride_bytes = type->device_size ? spyi_type_device_stride(type) : 0;
+}
+
+static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
+    if (id < to->by_id_count) return true;
+    uint32_t count = (id + 64) * 2;
+    spy_type_info **grown = (spy_type_info **)realloc((void *)to->by_id, count * sizeof *grown);
+    if (!grown) return false;
+    memset((void *)(grown + to->by_id_count), 0, (count - to->by_id_count) * sizeof *grown);
+    to->by_id = grown;
+    to->by_id_count = count;
+    return true;
+}
+
+const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
+    static const spy_type_info none = {
+        SPY_TYPE_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
+    };
+    spyi_declarations *to = b->to;
+    if (!spyi_sl_room_for(to, type->id)) to->failed = true;
+    else if (to->by_id[type->id]) return to->by_id[type->id];
+    spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
+    if (!info) return &none;
+    to->by_id[type->id] = info; // before its element, which may lead back here through a pointer
+    if (!slang && type->kind == SPYI_TYPE_OTHER) slang = spyi_sl_type_named(b->unit, b->live, type->name);
+    else if (!slang) slang = spyi_sl_type_of(b->unit, b->live, type);
+    info->kind = spyi_sl_type_kind(type, slang ? b->lib->spReflectionType_GetKind(slang) : 0);
+    info->name = spyi_sl_info_name(b, type);
+    spyi_sl_info_sizes(type, info);
+    info->element = spyi_sl_element_info(b, info->kind, type, slang);
+    if (info->kind != SPY_TYPE_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
+    if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
+        to->failed = true;
+        return info;
+    }
+    spyi_sl_pending *p = &b->pending[b->pending_count++];
+    p->info = info;
+    p->type = type;
+    p->slang = slang;
+    p->open = b->open != 0;
+    p->depth = b->depth;
+    return info;
+}
+
+const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang) {
+    return spyi_sl_type_info(b, spyi_sl_to_type(b->unit, b->live, slang, b->open != 0), slang);
+}
+
+void spyi_sl_list_fields(spyi_sl_builder *b) {
+    for (uint32_t i = 0; i < b->pending_count; ++i) { // listing one may add others
+        spyi_sl_pending p = b->pending[i];
+        unsigned count = b->lib->spReflectionType_GetFieldCount(p.slang);
+        spy_decl *fields =
+            p.info->decl || !count ? NULL : (spy_decl *)spyi_sl_take(b->to, count * sizeof *fields);
+        b->open = p.open;
+        b->depth = p.depth + 1;
+        for (unsigned k = 0; fields && k < count; ++k) {
+            spyi_sl_variable *v = b->lib->spReflectionType_GetFieldByIndex(p.slang, k);
+            spyi_text text = { NULL, 0, 0 };
+            fields[k] = spyi_sl_node(b, SPY_DECL_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
+            if (v) spyi_sl_variable_node(b, v, &fields[k]);
+            if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
+                fields[k].offset_bytes = p.type->fields[k].host_offset;
+                fields[k].device_offset_bytes = p.type->fields[k].device_offset;
+            }
+            fields[k].path = fields[k].name;
+            spyi_text_add(&text, "%s %s", fields[k].type ? fields[k].type->name : "?", fields[k].name);
+            fields[k].text = spyi_sl_keep_text(b->to, &text);
+        }
+        if (!fields) continue; // none, or the declaration's are the type's
+        p.info->fields = fields;
+        p.info->field_count = count;
+    }
+    b->pending_count = 0;
+    b->open = b->depth = 0;
+}
+
+// >>compiler/declare.c --------------------------------------------------------------------------------------
+
+// The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
+// and places. Kinds that libslang does not name (interfaces, properties, aliases) are told apart by what they hold.
+
+// >>lists of nodes
+
+typedef struct spyi_sl_nodes {
+    spy_decl *items;
+    uint32_t count, capacity;
+} spyi_sl_nodes;
+
+static void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
+    if (spyi_sl_grow((void **)&nodes->items, &nodes->capacity, nodes->count, sizeof *nodes->items))
+        nodes->items[nodes->count++] = *node;
+    else b->to->failed = true;
+}
+
+// Where a walk is: what the nodes that it finds are children of.
+typedef struct spyi_sl_scope {
+    spy_decl_kind kind;
+    const char *path;      // "" at the root
+    const spyi_type *type; // of a struct: where its fields lie; else NULL
+    spyi_sl_decl *decl;
+    int depth;
+} spyi_sl_scope;
+
+enum { SPYI_SL_DEEPEST_SCOPE = 64 };
+
+// The list becomes the node's children, fields first.
+static void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes) {
+    spy_decl *children =
+        nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
+    for (int fields = 1; children && fields >= 0; --fields)
+        for (uint32_t i = 0; i < nodes->count; ++i)
+            if ((nodes->items[i].kind == SPY_DECL_FIELD) == (fields == 1))
+                children[node->child_count++] = nodes->items[i];
+    node->children = children;
+    free(nodes->items);
+}
+
+// Path, and place in the source; libslang forgets the latter with the session that read the text.
+static void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                          spy_decl *node) {
+    spyi_sl_session *session = b->live->session;
+    spyi_sl_source_location location = { NULL, 0, 0 };
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", node->name);
+    node->path = spyi_sl_keep_text(b->to, &path);
+    if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
+    node->file = spyi_sl_keep(b->to, location.filePath);
+    node->line = location.line > 0 ? (uint32_t)location.line : 0;
+}
+
+// >>texts: declarations as one writes them
+
+static const char *spyi_sl_type_text(const spy_decl *node) {
+    return node->type ? node->type->name : "void";
+}
+
+static void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out) {
+    bool first = true;
+    for (uint32_t i = 0; i < nodes->count; ++i) {
+        const spy_decl *n = &nodes->items[i];
+        if ((n->kind == SPY_DECL_PARAMETER) == generics) continue;
+        if (n->kind != SPY_DECL_PARAMETER && n->kind != SPY_DECL_GENERIC_TYPE &&
+            n->kind != SPY_DECL_GENERIC_VALUE)
+            continue;
+        spyi_text_add(out, "%s%s", first ? (generics ? "<" : "") : ", ", n->text);
+        first = false;
+    }
+    if (generics && !first) spyi_text_add(out, ">");
+}
+
+static void spyi_sl_add_value(const spy_decl *node, spyi_text *out) {
+    if (!(node->flags & SPY_DECL_HAS_DEFAULT)) return;
+    spyi_text_add(out, " = ");
+    spyi_sl_add_constant(&node->value, out);
+}
+
+static const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *node) {
+    static const struct {
+        uint32_t flag;
+        const char *word;
+    } words[] = { { SPY_DECL_EXTERN, "extern " },
+                  { SPY_DECL_EXPORT, "export " },
+                  { SPY_DECL_STATIC, "static " },
+                  { SPY_DECL_CONST, "const " },
+                  { SPY_DECL_NO_DIFF, "no_diff " } };
+    spyi_text text = { NULL, 0, 0 };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (node->flags & words[i].flag) spyi_text_add(&text, "%s", words[i].word);
+    if (node->kind == SPY_DECL_PARAMETER && (node->flags & SPY_DECL_OUT))
+        spyi_text_add(&text, node->flags & SPY_DECL_IN ? "inout " : "out ");
+    if (node->kind == SPY_DECL_GENERIC_VALUE)
+        spyi_text_add(&text, "let %s : %s", node->name, spyi_sl_type_text(node));
+    else spyi_text_add(&text, "%s%s%s", spyi_sl_type_text(node), *node->name ? " " : "", node->name);
+    spyi_sl_add_value(node, &text);
+    return spyi_sl_keep_text(b->to, &text);
+}
+
+static const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
+                                         const spyi_sl_nodes *nodes) {
+    spyi_text text = { NULL, 0, 0 };
+    if (node->flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
+    if (node->flags & SPY_DECL_MUTATING) spyi_text_add(&text, "[mutating] ");
+    if (node->kind != SPY_DECL_CONSTRUCTOR) spyi_text_add(&text, "%s ", spyi_sl_type_text(node));
+    spyi_text_add(&text, "%s", node->name);
+    spyi_sl_add_list(nodes, true, &text);
+    spyi_text_add(&text, "(");
+    spyi_sl_add_list(nodes, false, &text);
+    spyi_text_add(&text, ")");
+    return spyi_sl_keep_text(b->to, &text);
+}
+
+static const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
+                                      const spyi_sl_nodes *nodes) {
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add(&text, "%s%s%s", word, *node->name ? " " : "", node->name);
+    if (nodes) spyi_sl_add_list(nodes, true, &text);
+    if (node->kind == SPY_DECL_ENUM && node->type && node->type->element)
+        spyi_text_add(&text, " : %s", node->type->element->name);
+    if (node->kind == SPY_DECL_ALIAS && node->type) spyi_text_add(&text, " = %s", node->type->name);
+    return spyi_sl_keep_text(b->to, &text);
+}
+
+// >>generics
+
+static void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
+                                  spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_text path = { NULL, 0, 0 };
+    unsigned types = lib->spReflectionGeneric_GetTypeParameterCount(generic),
+             values = lib->spReflectionGeneric_GetValueParameterCount(generic);
+    for (unsigned i = 0; i < types + values; ++i) {
+        spyi_sl_variable *v = i < types ? lib->spReflectionGeneric_GetTypeParameter(generic, i)
+                                        : lib->spReflectionGeneric_GetValueParameter(generic, i - types);
+        if (!v) continue;
+        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_GENERIC_TYPE : SPY_DECL_GENERIC_VALUE,
+                                     lib->spReflectionVariable_GetName(v));
+        spyi_text_clear(&path);
+        spyi_text_add(&path, "%s::%s", scope->path, node.name);
+        node.path = spyi_sl_keep(b->to, spyi_text_str(&path));
+        if (i >= types) {
+            spyi_sl_variable_node(b, v, &node);
+            node.text = spyi_sl_variable_text(b, &node);
+            spyi_sl_push(b, out, &node);
+            continue;
+        }
+        spyi_sl_nodes constraints = { NULL, 0, 0 };
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "%s", node.name);
+        unsigned count = lib->spReflectionGeneric_GetTypeParameterConstraintCount(generic, v);
+        for (unsigned k = 0; k < count; ++k) {
+            spyi_sl_type *slang = lib->spReflectionGeneric_GetTypeParameterConstraintType(generic, v, k);
+            if (!slang) continue;
+            const spy_type_info *type = spyi_sl_type_info_of(b, slang);
+            spy_decl constraint = spyi_sl_node(b, SPY_DECL_CONSTRAINT, type->name);
+            constraint.type = type;
+            constraint.text = type->name;
+            spyi_text_add(&text, "%s%s", k ? " & " : " : ", type->name);
+            spyi_sl_push(b, &constraints, &constraint);
+        }
+        node.text = spyi_sl_keep_text(b->to, &text);
+        spyi_sl_give_children(b, &node, &constraints);
+        spyi_sl_push(b, out, &node);
+    }
+    spyi_text_free(&path);
+}
+
+// >>functions
+
+static void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
+                                   spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    const char *name = lib->spReflectionVariable_GetName(v);
+    bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_PARAMETER, anonymous ? "" : name);
+    bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
+         is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+    spyi_text own = { NULL, 0, 0 };
+    if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
+    node.path = spyi_sl_keep_text(b->to, &own);
+    spyi_sl_variable_node(b, v, &node);
+    if (is_out || is_inout) node.flags |= SPY_DECL_OUT;
+    if (!is_out || is_inout) node.flags |= SPY_DECL_IN;
+    node.text = spyi_sl_variable_text(b, &node);
+    spyi_sl_push(b, out, &node);
+}
+
+// Stage and group size, when the function is one of the module's entry points.
+static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, spy_decl *node) {
+    spyi_sl_module *module = b->live->module;
+    int32_t count = module->v->getDefinedEntryPointCount(module);
+    for (int32_t i = 0; i < count && node->stage == SPY_STAGE_NONE; ++i) {
+        spyi_sl_entry_point *entry = NULL;
+        spyi_sl_blob *diagnostics = NULL;
+        if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
+        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
+                                     ? entry->v->getLayout(entry, 0, &diagnostics)
+                                     : NULL;
+        spyi_sl_blob_free(&diagnostics);
+        if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
+            spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
+            uint32_t stage = b->lib->spReflectionEntryPoint_getStage(of);
+            uint64_t size[3] = { 0, 0, 0 };
+            // The numbers are Slang's; later ones have no name here.
+            node->stage = stage <= (uint32_t)SPYI_SL_STAGE_DISPATCH ? (spy_stage)stage : SPY_STAGE_NONE;
+            if (node->stage == SPY_STAGE_COMPUTE || node->stage == SPY_STAGE_MESH ||
+                node->stage == SPY_STAGE_AMPLIFICATION)
+                b->lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
+            for (int k = 0; k < 3; ++k) node->group_size[k] = (uint32_t)size[k];
+        }
+        entry->v->release(entry);
+    }
+}
+
+static void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                  const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    static const struct {
+        uint32_t modifier, flag;
+    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN },
+                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_MUTATING },
+                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_DIFFERENTIABLE } };
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_function *function = lib->spReflectionDecl_castToFunction(decl);
+    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE,
+         constructor = strcmp(name, "$init") == 0;
+    spyi_text own = { NULL, 0, 0 };
+    if (!function) return;
+    // Slang calls operators by their sign alone.
+    bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
+    spyi_text_add(&own, "%s%s", word || constructor ? "" : "operator", constructor ? "__init" : name);
+    spy_decl node = spyi_sl_node(b,
+                                 constructor ? SPY_DECL_CONSTRUCTOR
+                                 : global    ? SPY_DECL_FUNCTION
+                                             : SPY_DECL_METHOD,
+                                 spyi_text_str(&own));
+    spyi_text_free(&own);
+    spyi_sl_place(b, decl, scope, &node);
+    for (size_t i = 0; i < sizeof modifiers / sizeof modifiers[0]; ++i)
+        if (lib->spReflectionFunction_FindModifier(function, modifiers[i].modifier))
+            node.flags |= modifiers[i].flag;
+    spyi_sl_type *result = lib->spReflectionFunction_GetResultType(function);
+    if (result) node.type = spyi_sl_type_info_of(b, result);
+    spyi_sl_attributes(b, SPYI_SL_OF_FUNCTION, function, &node);
+    if (global) spyi_sl_entry(b, function, &node);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
+    if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
+    unsigned count = lib->spReflectionFunction_GetParameterCount(function);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
+        if (v) spyi_sl_parameter_node(b, v, node.path, &nodes);
+    }
+    node.text = spyi_sl_function_text(b, &node, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>variables
+
+// Place of a global that the host sets; false: it is none.
+static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable *variable, spy_decl *node) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflection_GetParameterCount(b->live->layout);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_variable_layout *place = lib->spReflection_GetParameterByIndex(b->live->layout, i);
+        if (!place || lib->spReflectionVariableLayout_GetVariable(place) != variable) continue;
+        bool block = node->type && node->type->kind == SPY_TYPE_PARAMETER_BLOCK;
+        node->device_offset_bytes =
+            lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_UNIFORM);
+        node->binding =
+            (uint32_t)lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        node->space =
+            (uint32_t)(block
+                           ? lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_REGISTER_SPACE)
+                           : lib->spReflectionVariableLayout_GetSpace(place, SPYI_SL_CATEGORY_DESCRIPTOR));
+        return true;
+    }
+    return false;
+}
+
+static void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                     spyi_sl_nodes *out) {
+    spyi_sl_variable *v = b->lib->spReflectionDecl_castToVariable(decl);
+    if (!v) return;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_VARIABLE, b->lib->spReflectionVariable_GetName(v));
+    spyi_sl_place(b, decl, scope, &node);
+    spyi_sl_variable_node(b, v, &node);
+    if (scope->kind == SPY_DECL_STRUCT && !(node.flags & SPY_DECL_STATIC)) {
+        node.kind = SPY_DECL_FIELD;
+        for (uint32_t i = 0; scope->type && i < scope->type->field_count; ++i) {
+            const spyi_field *f = &scope->type->fields[i];
+            if (strcmp(f->name, node.name) != 0) continue;
+            node.offset_bytes = f->host_offset;
+            node.device_offset_bytes = f->device_offset;
+        }
+    } else if (spyi_sl_shader_parameter(b, v, &node)) {
+        node.kind = SPY_DECL_SHADER_PARAMETER;
+    }
+    node.text = spyi_sl_variable_text(b, &node);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>types
+
+static void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
+
+// The cases are fields of the type, in the order in which they are declared.
+static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const spyi_sl_scope *scope,
+                               spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflectionType_GetFieldCount(slang), next = 0,
+             children = lib->spReflectionDecl_getChildrenCount(scope->decl);
+    for (unsigned i = 0; i < children && next < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(scope->decl, i);
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, next);
+        const char *name = child ? lib->spReflectionDecl_getName(child) : NULL,
+                   *field = v ? lib->spReflectionVariable_GetName(v) : NULL;
+        if (!name || !field || strcmp(name, field) != 0) continue;
+        spy_decl node = spyi_sl_node(b, SPY_DECL_ENUM_CASE, name);
+        spyi_text text = { NULL, 0, 0 };
+        ++next;
+        spyi_sl_place(b, child, scope, &node);
+        spyi_sl_variable_node(b, v, &node);
+        node.flags &= ~(uint32_t)SPY_DECL_HAS_DEFAULT;
+        spyi_text_add(&text, "%s = ", name);
+        spyi_sl_add_constant(&node.value, &text);
+        node.text = spyi_sl_keep_text(b->to, &text);
+        spyi_sl_push(b, out, &node);
+    }
+}
+
+static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
+    if (spyi_sl_grow((void **)(void *)&b->types, &b->type_capacity, b->type_count, sizeof(spyi_sl_type *)))
+        b->types[b->type_count++] = slang;
+    else b->to->failed = true;
+}
+
+// A struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
+static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
+                              spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
+                              spyi_sl_nodes *out) {
+    spy_decl node = spyi_sl_node(b, kind, name);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_place(b, decl, scope, &node);
+    spyi_sl_scope inside = { kind, node.path, NULL, decl, scope->depth + 1 };
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN)) node.flags |= SPY_DECL_EXTERN;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT)) node.flags |= SPY_DECL_EXPORT;
+    if (slang) {
+        inside.type = spyi_sl_to_type(b->unit, b->live, slang, b->open != 0);
+        node.type = spyi_sl_type_info(b, inside.type, slang);
+        spyi_sl_attributes(b, SPYI_SL_OF_TYPE, slang, &node);
+        spyi_sl_meet_type(b, slang);
+    }
+    if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
+    node.text = spyi_sl_scope_text(b,
+                                   kind == SPY_DECL_STRUCT      ? "struct"
+                                   : kind == SPY_DECL_ENUM      ? "enum"
+                                   : kind == SPY_DECL_INTERFACE ? "interface"
+                                                                : "class",
+                                   &node, &nodes);
+    if (kind != SPY_DECL_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
+    else if (slang) spyi_sl_case_nodes(b, slang, &inside, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>what libslang does not name
+
+static spyi_sl_decl *spyi_sl_child_named(spyi_sl_builder *b, spyi_sl_decl *decl, const char *name) {
+    unsigned count = b->lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = b->lib->spReflectionDecl_getChild(decl, i);
+        const char *own = child ? b->lib->spReflectionDecl_getName(child) : NULL;
+        if (own && strcmp(own, name) == 0) return child;
+    }
+    return NULL;
+}
+
+static bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl) {
+    return (spyi_sl_child_named(b, decl, "get") || spyi_sl_child_named(b, decl, "set") ||
+            spyi_sl_child_named(b, decl, "ref")) &&
+           !spyi_sl_child_named(b, decl, "This"); // an interface may have methods of these names
+}
+
+static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const char *name,
+                                  const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    bool subscript = strncmp(name, "operator", 8) == 0;
+    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_SUBSCRIPT : SPY_DECL_PROPERTY, name);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_place(b, decl, scope, &node);
+    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_STATIC;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        if (!own) continue;
+        spyi_sl_variable *v =
+            kind == SPYI_SL_DECL_VARIABLE ? lib->spReflectionDecl_castToVariable(child) : NULL;
+        spyi_sl_function *f =
+            kind == SPYI_SL_DECL_FUNCTION ? lib->spReflectionDecl_castToFunction(child) : NULL;
+        spyi_sl_type *type = NULL;
+        if (v) spyi_sl_parameter_node(b, v, node.path, &nodes);
+        if (!f) continue;
+        if (strcmp(own, "set") != 0) {
+            node.flags |= SPY_DECL_GETTER;
+            type = lib->spReflectionFunction_GetResultType(f);
+        } else if (!node.type && lib->spReflectionFunction_GetParameterCount(f) > 0) {
+            spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
+            type = value ? lib->spReflectionVariable_GetType(value) : NULL;
+        }
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_SETTER; // "ref" is both
+        if (type) node.type = spyi_sl_type_info_of(b, type);
+    }
+    spyi_text text = { NULL, 0, 0 };
+    if (node.flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
+    spyi_text_add(&text, "%s%s %s", subscript ? "" : "property ", spyi_sl_type_text(&node), name);
+    if (subscript) {
+        spyi_text_add(&text, "(");
+        spyi_sl_add_list(&nodes, false, &text);
+        spyi_text_add(&text, ")");
+    }
+    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_GETTER ? " get;" : "",
+                  node.flags & SPY_DECL_SETTER ? " set;" : "");
+    node.text = spyi_sl_keep_text(b->to, &text);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// Slang declares each attribute struct NameAttribute again, as Name.
+static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spyi_sl_scope *scope) {
+    spyi_text twin = { NULL, 0, 0 };
+    spyi_text_add(&twin, "%sAttribute", name);
+    bool is = spyi_sl_child_named(b, scope->decl, spyi_text_str(&twin)) != NULL;
+    spyi_text_free(&twin);
+    return is;
+}
+
+static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_type *slang,
+                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
+                               spyi_sl_nodes *out) {
+    bool associated = scope->kind == SPY_DECL_INTERFACE;
+    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_ASSOCIATED_TYPE : SPY_DECL_ALIAS, name);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_place(b, decl, scope, &node);
+    spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
+    if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
+    if (slang && !associated) node.type = spyi_sl_type_info_of(b, slang);
+    node.text = spyi_sl_scope_text(b, associated ? "associatedtype" : "typealias", &node, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                  const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE;
+    spyi_text path = { NULL, 0, 0 }, full = { NULL, 0, 0 };
+    if (scope->kind == SPY_DECL_INTERFACE && strcmp(name, "This") == 0) return;
+    if (spyi_sl_is_property(b, decl)) {
+        spyi_sl_property_node(b, decl, name, scope, out);
+        return;
+    }
+    spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", name);
+    // A generic's name alone is no type.
+    spyi_sl_type *slang = b->open ? NULL : spyi_sl_type_named(b->unit, b->live, spyi_text_str(&path));
+    if (slang) spyi_sl_full_name(b->unit, slang, &full);
+    for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" alike
+        if (*p == '.') *p = ':';
+    const char *last = full.data ? strrchr(full.data, ':') : NULL;
+    bool own_type = slang && strcmp(last ? last + 1 : spyi_text_str(&full), name) == 0;
+    if (spyi_sl_child_named(b, decl, "This")) {
+        spyi_sl_type_node(b, SPY_DECL_INTERFACE, decl, slang, generic, name, scope, out);
+    } else if (spyi_sl_is_attribute(b, name, scope)) {
+        // the struct is there already
+    } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
+               scope->kind != SPY_DECL_INTERFACE) {
+        spyi_sl_type_node(b, SPY_DECL_OTHER, decl, slang, generic, name, scope, out);
+    } else if (slang || b->open) {
+        spyi_sl_alias_node(b, decl, slang, generic, name, scope, out);
+    } else if (global) { // an __include'd file; the module's own name has nothing inside
+        spyi_sl_scope file = *scope;
+        file.decl = decl;
+        file.depth++;
+        spyi_sl_declare_all(b, &file, out);
+    }
+    spyi_text_free(&path);
+    spyi_text_free(&full);
+}
+
+// >>extensions
+
+static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const char *name,
+                               const spyi_sl_decl *method) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_function *found = lib->spReflection_FindFunctionByNameInType(b->live->layout, type, name);
+    uint32_t count = found ? spyi_sl_overload_count(b->unit, found) : 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_sl_function *f = spyi_sl_overload(b->unit, found, i);
+        if (f && lib->spReflectionFunction_asDecl(f) == method) return true;
+    }
+    return false;
+}
+
+// The type that has the method: one of the module's so far, or a built-in one. Inside a generic only generic ones: all
+// types that implement I have the methods of extension<T : I> T.
+static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
+    spyi_types *types = b->unit->compiler->types;
+    for (uint32_t i = 0; i < b->type_count; ++i) {
+        if (b->open && !strchr(spyi_sl_type_info_of(b, b->types[i])->name, '<')) continue;
+        if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
+    }
+    for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
+        for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
+            const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
+                                                 : spyi_type_vector(types, (spy_dtype)scalar, columns);
+            spyi_sl_type *slang = spyi_sl_type_of(b->unit, b->live, type);
+            if (slang && spyi_sl_has_method(b, slang, name, method)) return slang;
+        }
+    }
+    return NULL;
+}
+
+// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
+// properties. Gives its first function; NULL when there are properties only.
+static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
+                                 const char **name) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    bool properties = false;
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        *name = child ? lib->spReflectionDecl_getName(child) : NULL;
+        if (!*name || (spyi_sl_is_synthesised(*name) && strcmp(*name, "$init") != 0)) continue;
+        spyi_sl_generic *generic =
+            kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
+        *method = kind == SPYI_SL_DECL_FUNCTION ? child
+                  : generic                     ? lib->spReflectionGeneric_GetInnerDecl(generic)
+                                                : NULL;
+        if (*method) return true;
+        properties = properties || (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
+    }
+    return properties;
+}
+
+// "ns.Grid<T, N>" as a path: "ns::Grid".
+static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
+    spyi_text path = { NULL, 0, 0 };
+    int depth = 0;
+    for (; *name; ++name) {
+        if (*name == '<') ++depth;
+        if (depth == 0) spyi_text_add_n(&path, *name == '.' ? "::" : name, *name == '.' ? 2 : 1);
+        if (*name == '>') --depth;
+    }
+    return spyi_sl_keep_text(b->to, &path);
+}
+
+static void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                   spyi_sl_nodes *out) {
+    const char *name = NULL;
+    spyi_sl_decl *method = NULL;
+    if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
+    spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
+    const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
+    spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    node.type = type;
+    root.path = spyi_sl_type_path(b, node.name);
+    node.text = spyi_sl_scope_text(b, "extension", &node, NULL);
+    spyi_sl_declare_all(b, &root, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>the walk
+
+static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                            bool extensions, spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    const char *name = lib->spReflectionDecl_getName(decl);
+    unsigned kind = lib->spReflectionDecl_getKind(decl);
+    bool unnamed = !name || !*name;
+    if (unnamed != extensions) return;
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang's own
+    spyi_sl_generic *generic =
+        kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL; // crashes on others
+    if (kind == SPYI_SL_DECL_GENERIC) {
+        decl = generic ? lib->spReflectionGeneric_GetInnerDecl(generic) : NULL;
+        if (!decl) return;
+        kind = lib->spReflectionDecl_getKind(decl);
+        b->open++;
+    }
+    if (unnamed) {
+        if (kind == SPYI_SL_DECL_UNSUPPORTED) spyi_sl_extension_node(b, decl, scope, out);
+    } else if (kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_ENUM) {
+        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_STRUCT : SPY_DECL_ENUM, decl,
+                          lib->spReflection_getTypeFromDecl(decl), generic, name, scope, out);
+    } else if (kind == SPYI_SL_DECL_FUNCTION) {
+        spyi_sl_function_node(b, decl, generic, name, scope, out);
+    } else if (kind == SPYI_SL_DECL_VARIABLE) {
+        spyi_sl_declare_variable(b, decl, scope, out);
+    } else if (kind == SPYI_SL_DECL_NAMESPACE) {
+        spy_decl node = spyi_sl_node(b, SPY_DECL_NAMESPACE, name);
+        spyi_sl_nodes nodes = { NULL, 0, 0 };
+        spyi_sl_place(b, decl, scope, &node);
+        spyi_sl_scope inside = { SPY_DECL_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
+        node.text = spyi_sl_scope_text(b, "namespace", &node, NULL);
+        spyi_sl_declare_all(b, &inside, &nodes);
+        spyi_sl_give_children(b, &node, &nodes);
+        spyi_sl_push(b, out, &node);
+    } else if (kind == SPYI_SL_DECL_UNSUPPORTED) {
+        spyi_sl_declare_other(b, decl, generic, name, scope, out);
+    }
+    if (generic) b->open--;
+}
+
+// Extensions come last: they are recognised by the types that have been met.
+static void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    unsigned count = b->lib->spReflectionDecl_getChildrenCount(scope->decl);
+    if (scope->depth > SPYI_SL_DEEPEST_SCOPE) return;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (unsigned i = 0; i < count && !b->to->failed; ++i) {
+            spyi_sl_decl *child = b->lib->spReflectionDecl_getChild(scope->decl, i);
+            if (child) spyi_sl_declare(b, child, scope, pass == 1, out);
+        }
+    }
+}
+
+static void spyi_sl_import_nodes(spyi_sl_builder *b, spyi_sl_nodes *out) {
+    spyi_sl_session *session = b->live->session;
+    for (size_t i = 0; i < b->unit->module_count; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
+        const char *name = m && m != b->live->module ? m->v->getName(m) : NULL;
+        if (!name) continue;
+        spy_decl node = spyi_sl_node(b, SPY_DECL_IMPORT, name);
+        node.file = spyi_sl_keep(b->to, m->v->getFilePath(m));
+        node.text = spyi_sl_scope_text(b, "import", &node, NULL);
+        spyi_sl_push(b, out, &node);
+    }
+}
+
+// Nodes have their places now: parents are known, and types their declarations.
+static void spyi_sl_link(spy_decl *node) {
+    for (uint32_t i = 0; i < node->child_count; ++i) {
+        spy_decl *child = (spy_decl *)(uintptr_t)&node->children[i];
+        child->parent = node;
+        spyi_sl_link(child);
+    }
+    if (!node->type ||
+        (node->kind != SPY_DECL_STRUCT && node->kind != SPY_DECL_ENUM && node->kind != SPY_DECL_INTERFACE))
+        return;
+    spy_type_info *type = (spy_type_info *)(uintptr_t)node->type;
+    type->decl = node;
+    if (node->kind == SPY_DECL_STRUCT) {
+        type->fields = node->children;
+        while (type->field_count < node->child_count &&
+               node->children[type->field_count].kind == SPY_DECL_FIELD)
+            type->field_count++;
+    }
+}
+
+spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
+    spyi_declarations *to = (spyi_declarations *)calloc(1, sizeof *to);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_builder b;
+    if (!to) return NULL;
+    spyi_global_lock();
+    spyi_sl_builder_open(&b, to, unit);
+    spyi_sl_decl *root = b.live->module->v->getModuleReflection(b.live->module);
+    spyi_sl_scope scope = { SPY_DECL_MODULE, "", NULL, root, 0 };
+    to->root = spyi_sl_node(&b, SPY_DECL_MODULE, unit->name);
+    to->root.file = spyi_sl_keep(to, unit->path);
+    to->root.text = spyi_sl_scope_text(&b, "module", &to->root, NULL);
+    spyi_sl_import_nodes(&b, &nodes);
+    if (root) spyi_sl_declare_all(&b, &scope, &nodes);
+    spyi_sl_give_children(&b, &to->root, &nodes);
+    if (!to->failed) spyi_sl_link(&to->root);
+    if (!to->failed) spyi_sl_list_fields(&b);
+    spyi_sl_builder_close(&b);
+    spyi_global_unlock();
+    if (!to->failed) return to;
+    spyi_declarations_free(to);
+    return NULL;
+}
+
+void spyi_declarations_free(spyi_declarations *declarations) {
+    if (!declarations) return;
+    for (spyi_sl_block *block = declarations->blocks, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free((void *)declarations->by_id);
+    free(declarations);
+}
+
+const spy_decl *spyi_declarations_root(const spyi_declarations *declarations) {
+    return &declarations->root;
+}
+
+const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
+                                            const spyi_type *type) {
+    spyi_sl_builder b;
+    if (type->id < declarations->by_id_count && declarations->by_id[type->id])
+        return declarations->by_id[type->id];
+    spyi_global_lock();
+    spyi_sl_builder_open(&b, declarations, unit);
+    const spy_type_info *info = spyi_sl_type_info(&b, type, NULL);
+    spyi_sl_list_fields(&b);
+    spyi_sl_builder_close(&b);
+    spyi_global_unlock();
+    return declarations->failed ? NULL : info;
 }
 
 // >>compiler/code.c -----------------------------------------------------------------------------------------
@@ -7221,9 +8896,12 @@ struct spy_tensor {
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
 };
 
+typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
+
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
+    spyi_reflection *reflection; // NULL until asked for
     bool strict_broadcasting;
     char *name;
     spy_function *functions; // found so far
@@ -7274,6 +8952,7 @@ struct spy_device {
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
+    struct spyi_cursor_range *cursor_ranges;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
@@ -7329,9 +9008,6 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the
 // A contiguous tensor on fresh memory.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
-// Contents to and from host memory in C's layout, through the tensor's strides.
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
@@ -7341,12 +9017,56 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
+// The name of an element type as spy_create_tensor takes it.
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
+// Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first, int64_t count);
+
+// >>meet.c
+// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
+// strides it may say so though they do not.
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+// Whether an element of one can touch an element of the other.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+
+// >>transfer.c
+// Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error);
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all of them
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
+// A grid of a tensor's elements from its first one on. Rank as for a tensor with each dimension cut in two.
+typedef struct spyi_box {
+    uint32_t rank;
+    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
+} spyi_box;
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
+                                            spyi_text *error);
+
+// >>copy.c
+// Sets each element to one value in C's layout; NULL: to zeros.
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
+
+// >>view.c
+// A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+
+// >>print.c
+// One scalar as text, floats with the fewest digits that tell it from others.
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
+
+// >>cursor.c
+SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
+
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
+
+// >>reflect.c
+SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
@@ -7837,9 +9557,255 @@ SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status stat
     if (barrier) device->barrier_owed = status != SPY_OK;
 }
 
+// >>data/meet.c ---------------------------------------------------------------------------------------------
+
+// Where tensors lie: whether elements of one, or of two, share memory.
+
+// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
+static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
+    uint32_t outer = t->shape.rank;
+    *run = 1;
+    while (outer > 0 && (t->shape.dims[outer - 1] == 1 || t->strides.dims[outer - 1] == *run))
+        *run *= t->shape.dims[--outer];
+    return outer;
+}
+
+static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
+    int64_t stride = t->strides.dims[dim];
+    return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
+}
+
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *t) {
+    if (t->contiguous || t->element_count < 2) return false;
+    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
+    bool done[SPY_MAX_RANK] = { false };
+    for (uint32_t n = 0; n < t->shape.rank; n++) {
+        uint32_t next = t->shape.rank;
+        for (uint32_t d = 0; d < t->shape.rank; d++) {
+            if (done[d] || t->shape.dims[d] == 1) continue;
+            if (next == t->shape.rank || spyi_stride_bytes(t, d) < spyi_stride_bytes(t, next)) next = d;
+        }
+        if (next == t->shape.rank) return false;
+        done[next] = true;
+        if (spyi_stride_bytes(t, next) < covered) return true;
+        covered += spyi_stride_bytes(t, next) * (uint64_t)(t->shape.dims[next] - 1);
+    }
+    return false;
+}
+
+static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
+// though their ranges do.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
+    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
+        return false;
+    int64_t run_a, run_b;
+    uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
+    uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
+             size_b = (uint64_t)run_b * spyi_type_device_stride(b->type);
+    for (uint32_t d = 0; d < outer_a; d++)
+        if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
+    for (uint32_t d = 0; d < outer_b; d++)
+        if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
+    if (grid == 0) return true; // one run each, and their ranges meet
+    uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
+    uint64_t distance = (from_b + grid - from_a) % grid;
+    return distance < size_a || grid - distance < size_b;
+}
+
+// >>data/transfer.c -----------------------------------------------------------------------------------------
+
+// Elements of tensors to and from host memory in C's layout.
+//
+// Elements that lie apart travel either as one range with everything between them or piece by piece, whichever
+// costs less. Elements between those that are written keep their values.
+
+// >>ranges of bytes
+
+static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
+                                    spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
+                                                end - begin, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
+    return status;
+}
+
+static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t end, void *image,
+                                      spyi_text *error) {
+    spy_device *device = t->object.device;
+    const spyi_storage *storage = t->storage;
+    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
+                                     end - begin, storage->write_submit, error);
+}
+
+// >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
+
+// What one transfer costs more than its bytes do: recording it, or waiting for it.
+#define SPYI_TRANSFER_BYTES 32768.0
+
+static int64_t spyi_box_count(const spyi_box *box, uint32_t dim) {
+    int64_t count = 1;
+    for (; dim < box->rank; dim++) count *= box->dims[dim];
+    return count;
+}
+
+static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
+    int64_t expected = 1;
+    for (uint32_t i = box->rank; i-- > dim;) {
+        if (box->dims[i] != 1 && box->strides[i] != expected) return false;
+        expected *= box->dims[i];
+    }
+    return true;
+}
+
+// Element offsets of its lowest place, and of the one behind its highest.
+static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
+    *low = 0;
+    *high = 1;
+    for (; dim < box->rank; dim++) {
+        int64_t span = (box->dims[dim] - 1) * box->strides[dim];
+        if (span < 0) *low += span;
+        else *high += span;
+    }
+}
+
+// In bytes, as one range or in pieces; *split says which.
+static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
+    int64_t low, high;
+    bool ignored;
+    spyi_box_reach(box, dim, &low, &high);
+    double whole = (double)(high - low) * (double)element + SPYI_TRANSFER_BYTES;
+    *split = false;
+    if (dim == box->rank || spyi_box_contiguous(box, dim)) return whole;
+    if (upload) whole *= 2; // what lies between has to be known first
+    double parts = (double)box->dims[dim] * spyi_box_cost(box, dim + 1, element, upload, &ignored);
+    *split = parts < whole;
+    return *split ? parts : whole;
+}
+
+// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's end.
+static char *spyi_scatter(const spyi_type *type, const spyi_box *box, uint32_t dim, char *image, char *host,
+                          bool upload) {
+    bool run = dim == box->rank || (dim + 1 == box->rank && box->strides[dim] == 1);
+    int64_t n = dim == box->rank ? 1 : box->dims[dim];
+    if (run) {
+        if (upload) spyi_type_to_device(type, image, host, (size_t)n);
+        else spyi_type_to_host(type, host, image, (size_t)n);
+        return host + (size_t)n * spyi_type_host_stride(type);
+    }
+    int64_t step = box->strides[dim] * (int64_t)spyi_type_device_stride(type);
+    for (int64_t i = 0; i < n; i++) host = spyi_scatter(type, box, dim + 1, image + i * step, host, upload);
+    return host;
+}
+
+static spy_status spyi_box_range(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
+                                 bool upload, spyi_text *error) {
+    int64_t low, high, element = (int64_t)spyi_type_device_stride(t->type);
+    spyi_box_reach(box, dim, &low, &high);
+    uint64_t begin = (uint64_t)((int64_t)t->offset_bytes + (at + low) * element),
+             end = (uint64_t)((int64_t)t->offset_bytes + (at + high) * element);
+    bool contiguous = spyi_box_contiguous(box, dim);
+    if (contiguous && t->type->same_layout)
+        return upload ? spyi_range_upload(t, begin, end, host, error)
+                      : spyi_range_download(t, begin, end, host, error);
+    char *image = (char *)calloc(1, (size_t)(end - begin));
+    if (!image) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spy_status status = SPY_OK;
+    if (!upload || !contiguous) status = spyi_range_download(t, begin, end, image, error);
+    if (status == SPY_OK) spyi_scatter(t->type, box, dim, image - low * element, host, upload);
+    if (status == SPY_OK && upload) status = spyi_range_upload(t, begin, end, image, error);
+    free(image);
+    return status;
+}
+
+static spy_status spyi_box_move(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
+                                bool upload, spyi_text *error) {
+    bool split;
+    spyi_box_cost(box, dim, spyi_type_device_stride(t->type), upload, &split);
+    if (!split) return spyi_box_range(t, box, dim, at, host, upload, error);
+    spy_status status = SPY_OK;
+    size_t part = (size_t)spyi_box_count(box, dim + 1) * spyi_type_host_stride(t->type);
+    for (int64_t i = 0; i < box->dims[dim] && status == SPY_OK; i++, host += part)
+        status = spyi_box_move(t, box, dim + 1, at + i * box->strides[dim], host, upload, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *t, const spyi_box *box, void *data,
+                                            spyi_text *error) {
+    if (spyi_box_count(box, 0) == 0) return SPY_OK;
+    return spyi_box_move(t, box, 0, 0, (char *)data, false, error);
+}
+
+// >>elements by their number in row-major order
+
+// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it and
+// another behind it.
+static spy_status spyi_elements_move(spy_tensor *t, uint32_t dim, int64_t at, int64_t first, int64_t count,
+                                     char *host, bool upload, spyi_text *error) {
+    spyi_box box;
+    memset(&box, 0, sizeof box);
+    box.rank = t->shape.rank - dim;
+    memcpy(box.dims, t->shape.dims + dim, box.rank * sizeof *box.dims);
+    memcpy(box.strides, t->strides.dims + dim, box.rank * sizeof *box.strides);
+    if (box.rank == 0) return spyi_box_move(t, &box, 0, at, host, upload, error);
+    int64_t row = spyi_box_count(&box, 1), stride = t->strides.dims[dim], index = first / row;
+    size_t size = spyi_type_host_stride(t->type);
+    spy_status status = SPY_OK;
+    if (first % row) {
+        int64_t n = row - first % row < count ? row - first % row : count;
+        status = spyi_elements_move(t, dim + 1, at + index * stride, first % row, n, host, upload, error);
+        host += (size_t)n * size;
+        count -= n;
+        index++;
+    }
+    box.dims[0] = count / row;
+    if (status == SPY_OK && box.dims[0])
+        status = spyi_box_move(t, &box, 0, at + index * stride, host, upload, error);
+    host += (size_t)(box.dims[0] * row) * size;
+    index += box.dims[0];
+    if (status == SPY_OK && count % row)
+        status = spyi_elements_move(t, dim + 1, at + index * stride, 0, count % row, host, upload, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *t, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error) {
+    if (count == 0) return SPY_OK;
+    if (!t->contiguous) return spyi_elements_move(t, 0, 0, first, count, (char *)data, upload, error);
+    spyi_box run;
+    memset(&run, 0, sizeof run);
+    run.rank = 1;
+    run.dims[0] = count;
+    run.strides[0] = 1;
+    return spyi_box_move(t, &run, 0, first, (char *)data, upload, error);
+}
+
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
+    return spyi_tensor_move(t, 0, t->element_count, (void *)(uintptr_t)data, true, error);
+}
+
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
+    return spyi_tensor_move(t, 0, t->element_count, data, false, error);
+}
+
 // >>data/tensor.c -------------------------------------------------------------------------------------------
 
-// Tensors: creation, release, and copies between their elements and host memory.
+// Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
 
 // >>shapes
 
@@ -7987,113 +9953,13 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
     return tensor;
 }
 
-// >>copies
-
-// Visits the elements in row-major order: inner runs of `run` elements that lie `stride` elements apart.
-typedef struct spyi_walk {
-    int64_t index[SPY_MAX_RANK];
-    int64_t at; // element offset of the run from the tensor's element 0
-    int64_t run, stride;
-    uint32_t rank; // outer dimensions
-} spyi_walk;
-
-static spyi_walk spyi_walk_begin(const spy_tensor *t) {
-    spyi_walk w;
-    memset(&w, 0, sizeof w);
-    w.rank = t->shape.rank ? t->shape.rank - 1 : 0;
-    w.run = t->shape.rank ? t->shape.dims[w.rank] : 1;
-    w.stride = t->shape.rank ? t->strides.dims[w.rank] : 1;
-    return w;
-}
-
-static bool spyi_walk_next(spyi_walk *w, const spy_tensor *t) {
-    for (uint32_t d = w->rank; d-- > 0;) {
-        w->at += t->strides.dims[d];
-        if (++w->index[d] < t->shape.dims[d]) return true;
-        w->at -= t->strides.dims[d] * t->shape.dims[d];
-        w->index[d] = 0;
-    }
-    return false;
-}
-
-// Between a packed host array and an image of the tensor's byte range that begins at begin_bytes.
-static void spyi_scatter(const spy_tensor *t, void *image, const void *packed, bool to_image) {
-    const spyi_type *type = t->type;
-    size_t device_stride = spyi_type_device_stride(type), host_stride = spyi_type_host_stride(type);
-    char *host = (char *)packed;
-    char *origin = (char *)image + (t->offset_bytes - t->begin_bytes);
-    spyi_walk w = spyi_walk_begin(t);
-    do {
-        char *at = origin + w.at * (int64_t)device_stride;
-        if (w.stride == 1) {
-            if (to_image) spyi_type_to_device(type, at, host, (size_t)w.run);
-            else spyi_type_to_host(type, host, at, (size_t)w.run);
-            host += host_stride * (size_t)w.run;
-            continue;
-        }
-        for (int64_t i = 0; i < w.run; i++, at += w.stride * (int64_t)device_stride, host += host_stride) {
-            if (to_image) spyi_type_to_device(type, at, host, 1);
-            else spyi_type_to_host(type, host, at, 1);
-        }
-    } while (spyi_walk_next(&w, t));
-}
-
-static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text *error) {
-    spy_device *device = t->object.device;
-    spyi_storage *storage = t->storage;
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status =
-        device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
-                                t->end_bytes - t->begin_bytes, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
-}
-
-static spy_status spyi_range_download(spy_tensor *t, void *image, spyi_text *error) {
-    spy_device *device = t->object.device;
-    const spyi_storage *storage = t->storage;
-    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + t->begin_bytes,
-                                     t->end_bytes - t->begin_bytes, storage->write_submit, error);
-}
-
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
-    if (t->element_count == 0) return SPY_OK;
-    if (t->contiguous && t->type->same_layout) return spyi_range_upload(t, data, error);
-    size_t bytes = (size_t)(t->end_bytes - t->begin_bytes);
-    void *image = malloc(bytes);
-    if (!image) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    // Elements between those of a strided view keep their values.
-    spy_status status = t->contiguous ? SPY_OK : spyi_range_download(t, image, error);
-    if (status == SPY_OK) {
-        if (t->contiguous) memset(image, 0, bytes);
-        spyi_scatter(t, image, data, true);
-        status = spyi_range_upload(t, image, error);
-    }
-    free(image);
-    return status;
-}
-
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
-    if (t->element_count == 0) return SPY_OK;
-    if (t->contiguous && t->type->same_layout) return spyi_range_download(t, data, error);
-    void *image = malloc((size_t)(t->end_bytes - t->begin_bytes));
-    if (!image) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spy_status status = spyi_range_download(t, image, error);
-    if (status == SPY_OK) spyi_scatter(t, image, data, false);
-    free(image);
-    return status;
-}
-
 // >>the public functions
+
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    return inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
+}
 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function) {
@@ -8131,6 +9997,23 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
+// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
+static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
+                           spy_shape *shape, const spyi_type **type) {
+    *shape = desc->shape;
+    *type = NULL;
+    if (!desc->like) return true;
+    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
+    if (!like || like->device != device) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.like is not a living tensor of this device", function);
+        return false;
+    }
+    if (shape->rank == 0) *shape = desc->like->shape;
+    if (!desc->type && desc->dtype == SPY_DTYPE_DEFAULT) *type = desc->like->type;
+    return true;
+}
+
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     const char *function = "spy_create_tensor";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
@@ -8139,6 +10022,7 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
+    spy_shape shape;
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
@@ -8146,18 +10030,23 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     else if (spyi_shape_count(&desc->shape) < 0)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
                   function);
-    else type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    else if (desc->data && desc->zeroed)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
+                  function);
+    else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
+        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (type) {
-        uint64_t bytes = (uint64_t)spyi_shape_count(&desc->shape) * spyi_type_host_stride(type);
+        uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
             spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
                       "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu", function,
                       type->display, (unsigned long long)bytes, desc->data_size_bytes);
-        else if (!(tensor = spyi_tensor_make(device, type, &desc->shape, desc->label, &error, &status)))
+        else if (!(tensor = spyi_tensor_make(device, type, &shape, desc->label, &error, &status)))
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
     }
-    if (tensor && desc->data) {
-        status = spyi_tensor_upload(tensor, desc->data, &error);
+    if (tensor && (desc->data || desc->zeroed)) {
+        status = desc->data ? spyi_tensor_upload(tensor, desc->data, &error)
+                            : spyi_tensor_repeat(tensor, NULL, &error);
         if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_tensor_unlink(tensor);
@@ -8180,137 +10069,74 @@ void spy_release_tensor(spy_tensor *tensor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
 }
 
-static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
-                                      size_t size_bytes) {
-    spyi_context *ctx = &tensor->object.device->ctx;
-    uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
-    if (size_bytes != needed) {
-        spyi_text shape = { NULL, 0, 0 };
-        spyi_shape_text(&tensor->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
-                  "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
-                  spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
-        spyi_text_free(&shape);
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count) {
+    if (first >= 0 && count >= 0 && first <= tensor->element_count && count <= tensor->element_count - first)
+        return SPY_OK;
+    return spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                     "%s: expected a range within the tensor's %lld elements, got %lld from element %lld on",
+                     function, (long long)tensor->element_count, (long long)count, (long long)first);
+}
+
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+static spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                      size_t size_bytes, spyi_text *error) {
+    size_t stride = spyi_type_host_stride(tensor->type);
+    uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
+    if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
+        if (count == tensor->element_count) {
+            spyi_text_add(error, "a tensor ");
+            spyi_shape_text(&tensor->shape, error);
+            spyi_text_add(error, " of %s has", tensor->type->display);
+        } else {
+            spyi_text_add(error, "%lld elements of %s have", (long long)count, tensor->type->display);
+        }
+        spyi_text_add(error, " %llu bytes in C's layout, size_bytes is %zu", (unsigned long long)needed,
+                      size_bytes);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && needed) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-    return SPY_OK;
+    if (data || !count) return SPY_OK;
+    spyi_text_add(error, "data is NULL");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// Elements range[0] .. range[0] + range[1], or all (NULL).
+static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
+                                       void *data, size_t size_bytes, bool upload) {
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    int64_t first = range ? range[0] : 0, count = range ? range[1] : tensor->element_count;
+    spy_status status = spyi_check_elements(tensor, function, first, count);
+    if (status == SPY_OK) {
+        status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
+        if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
 }
 
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
-    const char *function = "spy_tensor_read";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_download(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
-    spyi_leave(device);
-    return status;
+    return spyi_tensor_transfer(tensor, "spy_tensor_read", NULL, data, size_bytes, false);
 }
 
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
-    const char *function = "spy_tensor_write";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_upload(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
-    spyi_leave(device);
-    return status;
+    return spyi_tensor_transfer(tensor, "spy_tensor_write", NULL, (void *)(uintptr_t)data, size_bytes, true);
 }
 
-// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
-static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
-    switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
-    case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
-        for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
-        return true;
-    }
-    case SPYI_TYPE_ARRAY:
-        for (int64_t i = 0; i < type->count; i++)
-            if (!spyi_fill_element(type->element, value,
-                                   host + (size_t)i * spyi_type_host_stride(type->element)))
-                return false;
-        return true;
-    case SPYI_TYPE_STRUCT:
-        for (uint32_t i = 0; i < type->field_count; i++)
-            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset))
-                return false;
-        return true;
-    default: return false;
-    }
+spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
+                                 size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_read_range", range, data, size_bytes, false);
 }
 
-static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    spy_device *device = t->object.device;
-    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
-    char *element = (char *)calloc(2, host_stride > stride ? host_stride : stride);
-    if (!element) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    if (!spyi_fill_element(t->type, value, element)) {
-        free(element);
-        spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    char *image = element + (host_stride > stride ? host_stride : stride);
-    spyi_type_to_device(t->type, image, element, 1);
-    // The GPU can repeat 4 bytes: enough for elements whose bytes repeat with period 4 and ranges on that grid.
-    uint32_t pattern = 0;
-    char *word = (char *)&pattern;
-    bool repeats = stride == 1 || stride == 2 || stride % 4 == 0;
-    for (size_t i = 0; i < 4; i++) word[i] = image[i % stride];
-    for (size_t i = 4; i < stride; i++) repeats = repeats && image[i] == image[i - 4];
-    uint64_t grid = device->base->limits.fill_alignment, size = t->end_bytes - t->begin_bytes;
-    spy_status status;
-    if (repeats && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0) {
-        spyi_storage *storage = t->storage;
-        bool barrier =
-            spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size,
-                                       pattern, barrier, error);
-        spyi_barrier_done(device, barrier, status);
-        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                      device->backend->open_submit(device->gpu));
-    } else {
-        char *all = (char *)malloc((size_t)t->element_count * host_stride);
-        if (!all) {
-            spyi_text_add(error, "out of host memory");
-            status = SPY_ERROR_OUT_OF_MEMORY;
-        } else {
-            for (int64_t i = 0; i < t->element_count; i++)
-                memcpy(all + (size_t)i * host_stride, element, host_stride);
-            status = spyi_tensor_upload(t, all, error);
-        }
-        free(all);
-    }
-    free(element);
-    return status;
-}
-
-spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
-    const char *function = "spy_tensor_fill";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_leave(device);
-    return status;
+spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
+                                  size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_write_range", range, (void *)(uintptr_t)data, size_bytes,
+                                true);
 }
 
 spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
@@ -8325,9 +10151,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     info.shape = tensor->shape;
     info.strides = tensor->strides;
     info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
-    const spyi_type *inner = type;
-    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    info.type = inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display; // as spy_create_tensor takes it
+    info.type = spyi_type_user_name(type);
     info.element_count = tensor->element_count;
     info.element_size_bytes = spyi_type_device_stride(type);
     info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);
@@ -8341,9 +10165,10 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
-    if (!desc || desc->data || desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data",
-                  function);
+    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK ||
+        spyi_shape_count(&desc->shape) < 0) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected a desc with a valid shape and without data, like and zeroed", function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
@@ -8386,12 +10211,357 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
     return true;
 }
 
+// >>data/copy.c ---------------------------------------------------------------------------------------------
+
+// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
+
+// >>fill
+
+#define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
+
+// All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
+static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
+    size_t stride = spyi_type_device_stride(t->type);
+    uint64_t grid = t->object.device->base->limits.fill_alignment;
+    char *word = (char *)pattern;
+    if (stride != 1 && stride != 2 && stride % 4) return false;
+    if (t->begin_bytes % grid || (t->end_bytes - t->begin_bytes) % grid) return false;
+    for (size_t i = 0; i < 4; i++) word[i] = element[i % stride];
+    for (size_t i = 4; i < stride; i++)
+        if (element[i] != element[i - 4]) return false;
+    return true;
+}
+
+static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
+    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
+                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                  device->backend->open_submit(device->gpu));
+    return status;
+}
+
+// The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
+static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    uint64_t begin = t->begin_bytes, end = begin + at + size;
+    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
+                                              &storage->chunk, storage->offset + begin, size, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, storage, begin + at, end, true, submit);
+    spyi_note_use(device, storage, begin, begin + size, false, submit);
+    return status;
+}
+
+// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
+static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
+    size_t host_stride = spyi_type_host_stride(t->type);
+    uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
+    int64_t count = t->element_count;
+    if (t->contiguous && size > SPYI_FILL_BYTES)
+        count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
+    char *some = NULL;
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)malloc((size_t)count * host_stride);
+    if (!some) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (int64_t i = 0; i < count; i++) memcpy(some + (size_t)i * host_stride, element, host_stride);
+    spy_status status = spyi_tensor_move(t, 0, count, some, true, error);
+    free(some);
+    if (count == t->element_count) return status;
+    for (uint64_t done = (uint64_t)count * stride; done < size && status == SPY_OK;) {
+        uint64_t more = done < size - done ? done : size - done;
+        status = spyi_copy_within(t, done, more, error);
+        done += more;
+    }
+    return status;
+}
+
+// The tensor without what repeats its elements: stretched dimensions are written once.
+static spy_tensor spyi_without_repeats(const spy_tensor *t) {
+    spy_tensor once = *t;
+    for (uint32_t i = 0; i < once.shape.rank; i++)
+        if (once.strides.dims[i] == 0 && once.shape.dims[i] > 1) once.shape.dims[i] = 1;
+    spyi_tensor_measure(&once);
+    return once;
+}
+
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error) {
+    spy_tensor once = spyi_without_repeats(tensor), *t = &once;
+    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
+    if (t->element_count == 0) return SPY_OK;
+    char *host = (char *)calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
+    if (!host) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (element) memcpy(host, element, host_stride);
+    spyi_type_to_device(t->type, image, host, 1);
+    uint32_t pattern = 0;
+    spy_status status = t->contiguous && spyi_repeat_pattern(t, image, &pattern)
+                            ? spyi_fill_range(t, pattern, error)
+                            : spyi_fill_elements(t, host, error);
+    free(host);
+    return status;
+}
+
+// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
+static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: {
+        size_t size = spyi_scalar_size(type->scalar);
+        for (uint32_t i = 0; i < type->rows * type->columns; i++)
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+        return true;
+    }
+    case SPYI_TYPE_ARRAY:
+        for (int64_t i = 0; i < type->count; i++)
+            if (!spyi_fill_scalars(type->element, value,
+                                   host + (size_t)i * spyi_type_host_stride(type->element)))
+                return false;
+        return true;
+    case SPYI_TYPE_STRUCT:
+        for (uint32_t i = 0; i < type->field_count; i++)
+            if (!spyi_fill_scalars(type->fields[i].type, value, host + type->fields[i].host_offset))
+                return false;
+        return true;
+    default: return false;
+    }
+}
+
+static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    spy_status status = SPY_ERROR_OUT_OF_RANGE;
+    char *element = (char *)calloc(1, spyi_type_host_stride(t->type));
+    if (!element) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (spyi_fill_scalars(t->type, value, element)) status = spyi_tensor_repeat(t, element, error);
+    else spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    free(element);
+    return status;
+}
+
+spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
+    const char *function = "spy_tensor_fill";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes) {
+    const char *function = "spy_tensor_fill_data";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!element)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: element is NULL", function);
+    else if (size_bytes != spyi_type_host_stride(tensor->type))
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                           "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function,
+                           tensor->type->display, spyi_type_host_stride(tensor->type), size_bytes);
+    else {
+        status = spyi_tensor_repeat(tensor, element, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>copy
+
+// Whether one is the other with other scalars at most: a conversion scalar by scalar is then meant.
+static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
+    if (a == b) return true;
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case SPYI_TYPE_SCALAR: return true;
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: return a->rows == b->rows && a->columns == b->columns;
+    case SPYI_TYPE_ARRAY: return a->count == b->count && spyi_types_alike(a->element, b->element);
+    default: return false;
+    }
+}
+
+static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
+                               spyi_text *error) {
+    char scratch[8];
+    size_t size = spyi_scalar_size(from_type), i = 0;
+    while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
+        i++;
+    size_t element = scalars / (size_t)to->element_count;
+    spyi_text_add(error, "element %zu of from, ", i / element);
+    spyi_scalar_text(from + i * size, from_type, error);
+    spyi_text_add(error, ", does not fit into %s", spy_dtype_name(to->type->scalar));
+}
+
+// Reads all of `from` before `to` is written, so they may overlap.
+static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    size_t count = (size_t)to->element_count;
+    size_t from_size = count * spyi_type_host_stride(from->type),
+           to_size = count * spyi_type_host_stride(to->type);
+    char *data = (char *)malloc(from_size), *converted = data;
+    if (data && from->type != to->type) converted = (char *)malloc(to_size);
+    spy_status status = SPY_OK;
+    if (!data || !converted) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
+    if (status == SPY_OK && converted != data) {
+        size_t scalars =
+            from_size / spyi_scalar_size(from->type->scalar); // all there is: C pads none of these
+        if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
+            spyi_report_misfit(data, from->type->scalar, to, scalars, error);
+            status = SPY_ERROR_OUT_OF_RANGE;
+        }
+    }
+    if (status == SPY_OK) status = spyi_tensor_upload(to, converted, error);
+    if (converted != data) free(converted);
+    free(data);
+    return status;
+}
+
+// Elements that lie next to each other in both, counted from the last dimension.
+static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
+    int64_t run = 1;
+    for (uint32_t i = a->shape.rank; i-- > 0;) {
+        if (a->shape.dims[i] != 1 && (a->strides.dims[i] != run || b->strides.dims[i] != run)) break;
+        run *= a->shape.dims[i];
+    }
+    return run;
+}
+
+// Run by run on the device. None meets another one, so that one barrier serves all.
+static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, spyi_text *error) {
+    spy_device *device = to->object.device;
+    spyi_storage *out = to->storage, *in = from->storage;
+    int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
+                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spy_status status = SPY_OK;
+    for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
+        int64_t a = 0, b = 0, step = run;
+        for (uint32_t d = 0; d < to->shape.rank; d++) {
+            a += index[d] * to->strides.dims[d];
+            b += index[d] * from->strides.dims[d];
+        }
+        status = device->backend->copy(device->gpu, &out->chunk,
+                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
+                                       (uint64_t)(run * size), barrier && done == 0, error);
+        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
+            int64_t n = to->shape.dims[d], at = index[d] + step;
+            index[d] = at % n;
+            step = at / n;
+        }
+    }
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
+    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    return status;
+}
+
+// One recorded copy costs the device about what 4 KiB through host memory cost; below 64 waiting costs more.
+static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
+    return runs <= 64 || run_bytes >= 4096;
+}
+
+static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    bool same_type = to->type == from->type;
+    if (to->element_count == 0) return SPY_OK;
+    if (spyi_tensors_meet(to, from)) {
+        if (same_type && to->offset_bytes == from->offset_bytes &&
+            memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
+            return SPY_OK; // to itself
+        return spyi_copy_through_host(to, from, error);
+    }
+    int64_t run = spyi_common_run(to, from), size = (int64_t)spyi_type_device_stride(to->type);
+    if (same_type && spyi_runs_pay(run * size, to->element_count / run))
+        return spyi_copy_runs(to, from, run, error);
+    return spyi_copy_through_host(to, from, error);
+}
+
+static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
+    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
+        spyi_text_add(error, "from is not a living tensor of this device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "expected from to have the shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " of to, got ");
+        spyi_shape_text(&from->shape, error);
+        spyi_text_add(error, "; spy_create_broadcast() stretches it, spy_create_reshape() cuts it anew");
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (!spyi_types_alike(to->type, from->type)) {
+        spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_tensor_meets_itself(to)) {
+        spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
+                             "several times");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
+spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_tensor_copy";
+    spy_status entered = spyi_enter(to, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = to->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_copy(to, from, &error);
+    if (status == SPY_OK) status = spyi_copy(to, from, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+// >>where it lies
+
+uint64_t spy_tensor_address(spy_tensor *tensor) {
+    const char *function = "spy_tensor_address";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
+    spy_device *device = tensor->object.device;
+    const spyi_storage *storage = tensor->storage;
+    uint64_t address = 0;
+    if (storage->chunk.address) address = storage->chunk.address + storage->offset + tensor->offset_bytes;
+    else
+        spyi_fail(&device->ctx, SPY_ERROR_UNSUPPORTED,
+                  "%s: device '%s' has no pointers (SPY_FEATURE_POINTERS)", function,
+                  device->base->limits.info.name);
+    spyi_leave(device);
+    return address;
+}
+
 // >>data/view.c ---------------------------------------------------------------------------------------------
 
-// Views: tensors that share the storage of another one under other shapes, strides and types.
+// Views: tensors that share the storage of another one under other shapes and strides.
 
-// A view of `parent` with everything but its measures set by the caller.
-static spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     spy_device *device = parent->object.device;
     spy_tensor *view = spyi_tensor_new(device);
     if (!view) {
@@ -8513,67 +10683,183 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     return view;
 }
 
-// Whether `dim` is a dimension of the tensor; reports if not.
-static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *function) {
-    if (dim < tensor->shape.rank) return true;
-    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u",
-              function, dim, tensor->shape.rank);
+// >>indexing
+
+spy_index spy_index_at(int64_t index) {
+    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
+    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
+    return item;
+}
+
+spy_index spy_index_all(void) {
+    return spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, 1);
+}
+
+spy_index spy_index_rest(void) {
+    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_new(void) {
+    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
+    return item;
+}
+
+// What Python's slice(start, stop, step).indices(n) begins at and how many it has.
+// Source: docs.python.org, "Common sequence operations", notes 3 to 5.
+static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
+    int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
+            low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    if (start == SPY_INDEX_NONE) start = step < 0 ? high : low;
+    else if (start < 0) start = start < -n ? low : start + n;
+    else if (start > high) start = high;
+    if (stop == SPY_INDEX_NONE) stop = step < 0 ? low : high;
+    else if (stop < 0) stop = stop < -n ? low : stop + n;
+    else if (stop > high) stop = high;
+    *first = start;
+    if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
+    return stop < start ? (start - stop - 1) / -step + 1 : 0;
+}
+
+// The items meet the tensor: their number, indices, steps and the view's rank; else reported.
+static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    const spy_shape *shape = &tensor->shape;
+    uint32_t taken = 0, made = 0, rests = 0, dim = 0;
+    if (indices.count && !indices.items) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: indices has %zu items at NULL", function,
+                  indices.count);
+        return false;
+    }
+    for (size_t i = 0; i < indices.count; i++) {
+        spy_index_kind kind = indices.items[i].kind;
+        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
+        made += kind == SPY_INDEX_NEW;
+        rests += kind == SPY_INDEX_REST;
+    }
+    if (taken > shape->rank) {
+        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: too many indices: the tensor has %u dimensions, the list names %u", function,
+                  shape->rank, taken);
+        return false;
+    }
+    if (rests > 1) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: spy_index_rest() can stand for the remaining dimensions once, not %u times", function,
+                  rests);
+        return false;
+    }
+    uint32_t rank = shape->rank + made;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
+        if (item->kind == SPY_INDEX_AT) {
+            rank--;
+            if (item->start < -n || item->start >= n) {
+                spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
+                          function, (long long)item->start, dim, (long long)n);
+                return false;
+            }
+        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
+                      function, dim);
+            return false;
+        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
+                      (int)item->kind);
+            return false;
+        }
+        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
+        else if (item->kind != SPY_INDEX_NEW) dim++;
+    }
+    if (rank <= SPY_MAX_RANK) return true;
+    spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
+              function, rank, SPY_MAX_RANK);
     return false;
 }
 
-spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
-    const char *function = "spy_create_slice";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    if (step <= 0)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function,
-                  (long long)step);
-    else if (spyi_check_dim(tensor, dim, function)) view = spyi_view_new(tensor, function);
-    if (view) {
-        int64_t n = tensor->shape.dims[dim];
-        if (start < 0) start = start < -n ? 0 : start + n;
-        if (stop < 0) stop = stop < -n ? 0 : stop + n;
-        if (start > n) start = n;
-        if (stop > n) stop = n;
-        int64_t count = stop > start ? (stop - start - 1) / step + 1 : 0;
-        int64_t stride = tensor->strides.dims[dim];
-        view->shape.dims[dim] = count;
-        view->strides.dims[dim] = count > 1 ? stride * step : stride;
-        if (count)
-            view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
-        spyi_tensor_measure(view);
+static void spyi_view_add_dim(spy_tensor *view, int64_t n, int64_t stride) {
+    view->shape.dims[view->shape.rank++] = n;
+    view->strides.dims[view->strides.rank++] = stride;
+}
+
+// The view of checked items: reads the tensor's dimensions from the first on and adds those of the view.
+static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_tensor *view) {
+    const spy_shape *shape = &tensor->shape, *strides = &tensor->strides;
+    int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
+    uint32_t dim = 0, taken = 0;
+    for (size_t i = 0; i < indices.count; i++)
+        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+    view->shape.rank = view->strides.rank = 0;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        if (item->kind == SPY_INDEX_NEW) {
+            spyi_view_add_dim(view, 1, 0);
+        } else if (item->kind == SPY_INDEX_REST) {
+            for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
+                spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+        } else if (item->kind == SPY_INDEX_AT) {
+            at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
+            dim++;
+        } else {
+            int64_t first, count = spyi_slice_count(item, shape->dims[dim], &first);
+            int64_t stride = strides->dims[dim++];
+            if (count > 0) at += first * stride;
+            spyi_view_add_dim(view, count, count > 1 ? stride * item->step : stride);
+        }
     }
-    spyi_leave(device);
+    for (; dim < shape->rank; dim++) spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+    if (tensor->element_count > 0) view->offset_bytes += (uint64_t)(at * size);
+    spyi_tensor_measure(view);
+}
+
+static spy_tensor *spyi_create_indexed(spy_tensor *tensor, spy_indices indices, const char *function) {
+    spy_tensor *view = NULL;
+    if (spyi_check_indices(tensor, indices, function)) view = spyi_view_new(tensor, function);
+    if (view) spyi_view_index(tensor, indices, view);
     return view;
 }
 
-spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
-    const char *function = "spy_create_select";
+spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices) {
+    const char *function = "spy_create_indexed";
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    if (spyi_check_dim(tensor, dim, function)) {
-        int64_t n = tensor->shape.dims[dim];
-        if (index < -n || index >= n)
-            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
-                      function, (long long)index, dim, (long long)n);
-        else view = spyi_view_new(tensor, function);
-        if (view) {
-            int64_t at = index < 0 ? index + n : index;
-            view->offset_bytes +=
-                (uint64_t)(at * tensor->strides.dims[dim] * (int64_t)spyi_type_device_stride(tensor->type));
-            view->shape.rank = view->strides.rank = tensor->shape.rank - 1;
-            for (uint32_t i = dim; i < view->shape.rank; i++) {
-                view->shape.dims[i] = tensor->shape.dims[i + 1];
-                view->strides.dims[i] = tensor->strides.dims[i + 1];
-            }
-            spyi_tensor_measure(view);
-        }
-    }
-    spyi_leave(device);
+    spy_tensor *view = spyi_create_indexed(tensor, indices, function);
+    spyi_leave(tensor);
     return view;
 }
+
+// One dimension by an item, the others whole.
+static spy_tensor *spyi_create_part(spy_tensor *tensor, uint32_t dim, spy_index item, const char *function) {
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = NULL;
+    spy_index items[SPY_MAX_RANK];
+    spy_indices indices = { items, (size_t)dim + 1 };
+    if (dim < tensor->shape.rank) {
+        for (uint32_t i = 0; i < dim; i++) items[i] = spy_index_all();
+        items[dim] = item;
+        view = spyi_create_indexed(tensor, indices, function);
+    } else {
+        spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: dimension %u of a tensor of rank %u", function, dim, tensor->shape.rank);
+    }
+    spyi_leave(tensor);
+    return view;
+}
+
+spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
+    return spyi_create_part(tensor, dim, spy_index_range(start, stop, step), "spy_create_slice");
+}
+
+spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
+    return spyi_create_part(tensor, dim, spy_index_at(index), "spy_create_select");
+}
+
+// >>dimensions in another order, other storage
 
 spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
     const char *function = "spy_create_transpose";
@@ -8629,6 +10915,1290 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     return status;
 }
 
+// >>data/reshape.c ------------------------------------------------------------------------------------------
+
+// Views under other sizes or other element types: the same bytes in the same order, never a copy.
+
+// >>reshape
+
+// desc's sizes with -1 replaced; false: reported.
+static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    spy_shape known = *shape;
+    uint32_t open = SPY_MAX_RANK, opens = 0;
+    for (uint32_t i = 0; i < shape->rank && shape->rank <= SPY_MAX_RANK; i++) {
+        if (shape->dims[i] != -1) continue;
+        known.dims[i] = 1;
+        open = i;
+        opens++;
+    }
+    int64_t count = shape->rank <= SPY_MAX_RANK ? spyi_shape_count(&known) : -1;
+    if (count < 0 || opens > 1) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most", function,
+                  SPY_MAX_RANK);
+        return false;
+    }
+    bool fits = opens && count > 0 ? tensor->element_count % count == 0 : count == tensor->element_count;
+    if (fits && opens && count > 0) shape->dims[open] = tensor->element_count / count;
+    if (fits && (!opens || count > 0)) return true;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_shape_text(shape, &text);
+    spyi_text_add(&text, " cannot hold the %lld elements of the tensor ", (long long)tensor->element_count);
+    spyi_shape_text(&tensor->shape, &text);
+    spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape %s%s", function, spyi_text_str(&text),
+              fits ? ": -1 could be anything" : "");
+    spyi_text_free(&text);
+    return false;
+}
+
+// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal products
+// are matched from the first on; within a group the tensor's must follow each other in memory. Returns the tensor's
+// dimension that does not follow its right neighbour; -1: all is well.
+// Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
+static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
+    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions but those of size 1
+    for (uint32_t i = 0; i < t->shape.rank; i++)
+        if (t->shape.dims[i] != 1) from[rank++] = i;
+    uint32_t i = 0, j = 0;
+    while (i < rank && j < shape->rank) {
+        uint32_t i_end = i + 1, j_end = j + 1;
+        int64_t had = t->shape.dims[from[i]], got = shape->dims[j];
+        while (had != got) {
+            if (got < had) got *= shape->dims[j_end++];
+            else had *= t->shape.dims[from[i_end++]];
+        }
+        for (uint32_t k = i; k + 1 < i_end; k++)
+            if (t->strides.dims[from[k]] != t->shape.dims[from[k + 1]] * t->strides.dims[from[k + 1]])
+                return (int)from[k];
+        int64_t step = t->strides.dims[from[i_end - 1]];
+        for (uint32_t k = j_end; k-- > j; step *= shape->dims[k]) strides->dims[k] = step;
+        i = i_end;
+        j = j_end;
+    }
+    return -1; // sizes of 1 that are left keep the strides they came with
+}
+
+spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
+    const char *function = "spy_create_reshape";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    if (spyi_reshape_sizes(tensor, &shape, function)) {
+        spy_shape strides = spyi_row_major(&shape);
+        int apart = -1;
+        if (!tensor->contiguous) apart = spyi_reshape_strides(tensor, &shape, &strides);
+        if (apart >= 0) {
+            spyi_text text = { NULL, 0, 0 };
+            spyi_shape_text(&tensor->shape, &text);
+            spyi_text_add(&text, " with strides ");
+            spyi_shape_text(&tensor->strides, &text);
+            spyi_text_add(&text, " cannot be seen as ");
+            spyi_shape_text(&shape, &text);
+            spyi_text_add(&text,
+                          " without a copy: dimension %d and what follows it do not lie one behind the other "
+                          "in memory; "
+                          "spy_tensor_copy() to a tensor made with desc.like helps",
+                          apart);
+            spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
+        } else {
+            view = spyi_view_new(tensor, function);
+        }
+        if (view) {
+            view->shape = shape;
+            view->strides = strides;
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// >>other element types
+
+// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be; else
+// the dimension that cannot.
+static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
+    for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
+        int64_t bytes = view->strides.dims[i] * from_size;
+        if (bytes % to_size && view->shape.dims[i] > 1) return (int)i;
+        view->strides.dims[i] = bytes / to_size;
+    }
+    return -1;
+}
+
+// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and strides.
+static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
+    int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
+            to = (int64_t)spyi_type_device_stride(type);
+    uint32_t rank = tensor->shape.rank;
+    if (tensor->offset_bytes % type->device_align) {
+        spyi_text_add(why, "the tensor begins at byte %llu of its storage, %s needs a multiple of %zu",
+                      (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        return;
+    }
+    if (from == to) return;
+    if (rank == 0) {
+        spyi_text_add(
+            why,
+            "%s has %lld bytes on the device, %s has %lld: a single element can only be seen as one of "
+            "the same size",
+            tensor->type->display, (long long)from, type->display, (long long)to);
+        return;
+    }
+    int64_t n = tensor->shape.dims[rank - 1], *last = &view->strides.dims[rank - 1];
+    if (n > 1 && *last != 1) {
+        spyi_text_add(
+            why,
+            "%s has %lld bytes on the device, %s has %lld: the last dimension would be cut anew, but its "
+            "elements lie %lld apart",
+            tensor->type->display, (long long)from, type->display, (long long)to, (long long)*last);
+        return;
+    }
+    if (n * from % to) {
+        spyi_text_add(
+            why, "the last dimension has %lld elements of %lld bytes (%s), which is no multiple of %s's %lld",
+            (long long)n, (long long)from, tensor->type->display, type->display, (long long)to);
+        return;
+    }
+    int apart = spyi_scale_strides(view, from, to);
+    if (apart >= 0)
+        spyi_text_add(why, "the rows of dimension %d lie %lld bytes apart, which is no multiple of %s's %lld",
+                      apart, (long long)(tensor->strides.dims[apart] * from), type->display, (long long)to);
+    view->shape.dims[rank - 1] = n * from / to;
+    *last = 1;
+}
+
+spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_module *module) {
+    const char *function = "spy_create_view_as";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    const spyi_type *type = NULL;
+    if (!type_name)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a type's name, got NULL", function);
+    else type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name, function);
+    if (type) {
+        spyi_text why = { NULL, 0, 0 };
+        spy_tensor seen = *tensor;
+        spyi_retype(tensor, type, &seen, &why);
+        if (why.size) spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &why);
+        else view = spyi_view_new(tensor, function);
+        if (view) {
+            view->type = type;
+            view->shape = seen.shape;
+            view->strides = seen.strides;
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// >>flat: the scalars of each element as further dimensions
+
+// Walks the scalars of a struct: all must be of one dtype and lie one scalar apart.
+typedef struct spyi_flat_walk {
+    const spyi_type *scalar; // of the first one; NULL: none yet
+    spyi_text first;         // its path
+    spyi_text path;
+    size_t next;   // device offset where the next one must lie
+    int64_t count; // so far
+    spyi_text why; // it cannot be
+} spyi_flat_walk;
+
+static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
+    size_t size = w->path.size;
+    if (w->why.size) return;
+    if (type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t i = 0; i < type->field_count; i++) {
+            const spyi_field *field = &type->fields[i];
+            spyi_text_add(&w->path, size ? ".%s" : "%s", field->name);
+            spyi_flat_scalars(field->type, offset + field->device_offset, w);
+            w->path.size = size;
+            if (w->path.data) w->path.data[size] = 0;
+        }
+    } else if (type->element) { // the parts of vectors, matrices and arrays are alike
+        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                                     : (int64_t)type->columns;
+        for (int64_t i = 0; i < n && !w->why.size; i++)
+            spyi_flat_scalars(type->element, offset + (size_t)i * spyi_type_device_stride(type->element), w);
+    } else {
+        if (!w->scalar) {
+            w->scalar = type;
+            spyi_text_add(&w->first, "%s", spyi_text_str(&w->path));
+        }
+        if (type->scalar != w->scalar->scalar)
+            spyi_text_add(&w->why, "field '%s' is %s and field '%s' is %s: scalars of one type are needed",
+                          spyi_text_str(&w->first), w->scalar->display, spyi_text_str(&w->path),
+                          type->display);
+        else if (offset != w->next)
+            spyi_text_add(&w->why, "field '%s' lies at byte %zu on the device, with a gap before it",
+                          spyi_text_str(&w->path), offset);
+        w->next = offset + type->device_size;
+        w->count++;
+    }
+}
+
+// Appends the dimensions of one element, strides in bytes, and gives its scalar type; NULL: `why` says.
+static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
+                                     spyi_text *why) {
+    while (type->element || type->kind == SPYI_TYPE_STRUCT) {
+        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                                     : (int64_t)type->columns;
+        const spyi_type *part = type->element;
+        if (!part) {
+            spyi_flat_walk walk;
+            memset(&walk, 0, sizeof walk);
+            spyi_flat_scalars(type, 0, &walk);
+            part = walk.scalar;
+            n = walk.count;
+            spyi_text_add(why, "%s", spyi_text_str(&walk.why));
+            spyi_text_free(&walk.first);
+            spyi_text_free(&walk.path);
+            spyi_text_free(&walk.why);
+            if (why->size) return NULL;
+        }
+        if (shape->rank == SPY_MAX_RANK) {
+            spyi_text_add(why, "the view would have a rank above %d", SPY_MAX_RANK);
+            return NULL;
+        }
+        shape->dims[shape->rank++] = n;
+        strides->dims[strides->rank++] = (int64_t)spyi_type_device_stride(part);
+        type = part;
+    }
+    return type;
+}
+
+spy_tensor *spy_create_flat_view(spy_tensor *tensor) {
+    const char *function = "spy_create_flat_view";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    spyi_text why = { NULL, 0, 0 };
+    spy_shape shape = tensor->shape, strides = tensor->strides;
+    int64_t element = (int64_t)spyi_type_device_stride(tensor->type);
+    for (uint32_t i = 0; i < strides.rank; i++) strides.dims[i] *= element;
+    const spyi_type *scalar = spyi_flatten(tensor->type, &shape, &strides, &why);
+    if (scalar) {
+        view = spyi_view_new(tensor, function);
+    } else {
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH, "%s: %s: %s", function, tensor->type->display,
+                  spyi_text_str(&why));
+    }
+    if (view) {
+        view->type = device->scalars[scalar->scalar];
+        view->shape = shape;
+        view->strides = strides;
+        for (uint32_t i = 0; i < strides.rank; i++) view->strides.dims[i] /= (int64_t)scalar->device_size;
+        spyi_tensor_measure(view);
+    }
+    spyi_text_free(&why);
+    spyi_leave(device);
+    return view;
+}
+
+// >>data/print.c --------------------------------------------------------------------------------------------
+
+// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges of large ones.
+//
+// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3, linewidth 75)
+// and the output of numpy 2.4, which tests/unit/test_print.c quotes.
+
+#define SPYI_PRINT_THRESHOLD 1000.0 // scalars
+enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
+
+// >>digits of floats
+
+typedef struct spyi_digits {
+    char digits[24]; // decimal, without the final zeros; "0" for 0
+    int count;
+    int exponent; // of the first digit
+    bool negative;
+} spyi_digits;
+
+// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits count.
+static spyi_digits spyi_digits_of(double value, int places) {
+    spyi_digits d;
+    char text[48];
+    const char *at = text;
+    memset(&d, 0, sizeof d);
+    snprintf(text, sizeof text, "%.*e", places, value);
+    if (*at == '-') {
+        d.negative = true;
+        at++;
+    }
+    for (; *at && *at != 'e'; at++)
+        if (*at >= '0' && *at <= '9') d.digits[d.count++] = *at;
+    d.exponent = *at == 'e' ? atoi(at + 1) : 0;
+    while (d.count > 1 && d.digits[d.count - 1] == '0') d.digits[--d.count] = 0;
+    return d;
+}
+
+static double spyi_float_value(const void *scalar, spy_dtype dtype) {
+    double value = 0;
+    spyi_convert_scalars(&value, SPY_FLOAT64, scalar, dtype, 1);
+    return value;
+}
+
+// The fewest places that tell a value from all others of its type.
+static int spyi_shortest_places(double value, spy_dtype dtype) {
+    for (int places = 0; places < 16; places++) {
+        char text[48];
+        snprintf(text, sizeof text, "%.*e", places, value);
+        if (dtype == SPY_FLOAT64 && strtod(text, NULL) == value) return places;
+        if (dtype == SPY_FLOAT32 && strtof(text, NULL) == (float)value) return places;
+        if (dtype == SPY_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
+            return places;
+    }
+    return 16;
+}
+
+static bool spyi_print_is_finite(double value) {
+    return value - value == 0;
+}
+
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out) {
+    int64_t i = 0;
+    uint64_t u = 0;
+    if (dtype == SPY_BOOL) {
+        spyi_text_add(out, *(const char *)scalar ? "True" : "False");
+    } else if (dtype >= SPY_FLOAT16) {
+        double value = spyi_float_value(scalar, dtype);
+        if (value != value) spyi_text_add(out, "nan");
+        else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
+        else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
+    } else if (spyi_convert_scalars(&i, SPY_INT64, scalar, dtype, 1)) {
+        spyi_text_add(out, "%lld", (long long)i);
+    } else {
+        spyi_convert_scalars(&u, SPY_UINT64, scalar, dtype, 1);
+        spyi_text_add(out, "%llu", (unsigned long long)u);
+    }
+}
+
+// >>columns: scalars that are written alike; one for a tensor of scalars, one for each scalar field of a struct
+
+typedef struct spyi_column {
+    size_t width;                // of integers and bools, or of a float's whole text
+    int left, right;             // characters before and behind the point
+    int places, exponent_digits; // with an exponent
+    bool with_exponent;
+    bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
+    double smallest, largest; // of the finite ones but 0, without their sign; largest 0: there is none
+} spyi_column;
+
+static bool spyi_print_is_float(spy_dtype dtype) {
+    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+}
+
+// First reading: what there is.
+static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
+    if (!spyi_print_is_float(dtype)) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_scalar_text(scalar, dtype, &text);
+        if (text.size > c->width) c->width = text.size;
+        spyi_text_free(&text);
+        return;
+    }
+    double value = spyi_float_value(scalar, dtype), size = value < 0 ? -value : value;
+    if (!spyi_print_is_finite(value)) {
+        c->any_other = true;
+        c->any_negative_infinity = c->any_negative_infinity || value < 0;
+        return;
+    }
+    c->any_finite = true;
+    if (size == 0) return;
+    if (c->largest == 0 || size < c->smallest) c->smallest = size;
+    if (size > c->largest) c->largest = size;
+}
+
+static double spyi_print_round(double value, spy_dtype dtype) {
+    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
+    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
+}
+
+// Numbers are compared as the type rounds them.
+static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
+    if (c->largest == 0) return;
+    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
+    double ratio = spyi_print_round(c->largest / c->smallest, dtype);
+    c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
+}
+
+static spyi_digits spyi_column_digits(const spyi_column *c, double value, spy_dtype dtype) {
+    spyi_digits d = spyi_digits_of(value, spyi_shortest_places(value, dtype));
+    int most = c->with_exponent ? SPYI_PRINT_PRECISION : d.exponent + SPYI_PRINT_PRECISION;
+    return d.count - 1 > most ? spyi_digits_of(value, most) : d;
+}
+
+static int spyi_exponent_digits(int exponent) {
+    return exponent <= -100 || exponent >= 100 ? 3 : 2;
+}
+
+static int spyi_print_max(int a, int b) {
+    return a > b ? a : b;
+}
+
+// Second reading: how many characters they need.
+static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
+    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
+    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
+    spyi_digits d = spyi_column_digits(c, value, dtype);
+    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
+    c->left = spyi_print_max(c->left, whole + d.negative);
+    if (c->with_exponent) {
+        c->places = spyi_print_max(c->places, d.count - 1);
+        c->exponent_digits = spyi_print_max(c->exponent_digits, spyi_exponent_digits(d.exponent));
+    } else {
+        c->right = spyi_print_max(c->right, d.count - 1 - d.exponent);
+    }
+}
+
+static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
+    if (dtype == SPY_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (!spyi_print_is_float(dtype)) return;
+    if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
+    int width = c->left + 1 + c->right;
+    if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
+    c->width = (size_t)width;
+    c->left = width - 1 - c->right;
+}
+
+static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtype, spyi_text *out) {
+    if (!spyi_print_is_finite(value)) {
+        spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with blanks.
+    spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
+    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
+    int first = c->with_exponent ? 0 : d.exponent; // the digit that is the ones' place
+    spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
+    for (int i = first - whole + 1; i <= first; i++)
+        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
+    spyi_text_add(out, ".");
+    int places = c->with_exponent ? c->places : spyi_print_max(d.count - 1 - first, 0);
+    for (int i = first + 1; i <= first + places; i++)
+        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
+    if (c->with_exponent)
+        spyi_text_add(out, "e%c%0*d", d.exponent < 0 ? '-' : '+', c->exponent_digits,
+                      d.exponent < 0 ? -d.exponent : d.exponent);
+    else spyi_text_add(out, "%*s", c->right - places, "");
+}
+
+static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
+    if (spyi_print_is_float(dtype)) {
+        spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
+        return;
+    }
+    spyi_text text = { NULL, 0, 0 };
+    spyi_scalar_text(scalar, dtype, &text);
+    spyi_text_add(out, "%*s", (int)c->width, spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
+// >>walking what is shown: the tensor's dimensions, then those of vectors, matrices and arrays in its elements
+
+typedef struct spyi_printer {
+    const spy_tensor *tensor;
+    spyi_column *columns;
+    bool cut; // only the edges of long dimensions
+    spyi_text out;
+} spyi_printer;
+
+// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its bytes.
+typedef struct spyi_spot {
+    uint32_t dim;
+    const spyi_type *type;
+    const char *at;
+    uint32_t column;
+} spyi_spot;
+
+static int64_t spyi_shown(const spyi_printer *p, int64_t n) {
+    return p->cut && n > 2 * SPYI_PRINT_EDGE ? 2 * SPYI_PRINT_EDGE : n;
+}
+
+static int64_t spyi_type_length(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_ARRAY    ? type->count
+           : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                            : (int64_t)type->columns;
+}
+
+// Dimensions that are left at a spot; 0: a scalar or a struct.
+static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
+    uint32_t rank = p->tensor->shape.rank - s->dim;
+    for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
+    return rank;
+}
+
+static int64_t spyi_spot_length(const spyi_printer *p, const spyi_spot *s) {
+    return s->dim < p->tensor->shape.rank ? p->tensor->shape.dims[s->dim] : spyi_type_length(s->type);
+}
+
+// Shown item `i` of the spot's next dimension. Of the tensor's dimensions the data holds shown items alone.
+static spyi_spot spyi_spot_item(const spyi_printer *p, const spyi_spot *s, int64_t i) {
+    spyi_spot item = *s;
+    size_t step;
+    if (s->dim < p->tensor->shape.rank) {
+        step = spyi_type_host_stride(s->type);
+        for (uint32_t d = s->dim + 1; d < p->tensor->shape.rank; d++)
+            step *= (size_t)spyi_shown(p, p->tensor->shape.dims[d]);
+        item.dim++;
+    } else {
+        int64_t n = spyi_type_length(s->type);
+        if (spyi_shown(p, n) < n && i >= SPYI_PRINT_EDGE) i += n - 2 * SPYI_PRINT_EDGE;
+        item.type = s->type->element;
+        step = spyi_type_host_stride(item.type);
+    }
+    item.at += (size_t)i * step;
+    return item;
+}
+
+static uint32_t spyi_column_count(const spyi_type *type) {
+    uint32_t count = 0;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) return 1;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_column_count(type->fields[i].type);
+    return count;
+}
+
+static spyi_spot spyi_spot_field(const spyi_spot *s, uint32_t i) {
+    spyi_spot field = *s;
+    for (uint32_t k = 0; k < i; k++) field.column += spyi_column_count(s->type->fields[k].type);
+    field.type = s->type->fields[i].type;
+    field.at += s->type->fields[i].host_offset;
+    return field;
+}
+
+static void spyi_spot_scan(spyi_printer *p, const spyi_spot *s, bool measure) {
+    if (spyi_spot_rank(p, s) > 0) {
+        int64_t shown = spyi_shown(p, spyi_spot_length(p, s));
+        for (int64_t i = 0; i < shown; i++) {
+            spyi_spot item = spyi_spot_item(p, s, i);
+            spyi_spot_scan(p, &item, measure);
+        }
+    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t i = 0; i < s->type->field_count; i++) {
+            spyi_spot field = spyi_spot_field(s, i);
+            spyi_spot_scan(p, &field, measure);
+        }
+    } else if (measure) {
+        spyi_column_measure(&p->columns[s->column], s->at, s->type->scalar);
+    } else {
+        spyi_column_see(&p->columns[s->column], s->at, s->type->scalar);
+    }
+}
+
+// Between the readings (see, choose, measure, finish): each column with its type.
+static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t column, bool finish) {
+    bool alone = p->tensor->shape.rank == 0 && !p->tensor->type->element;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) {
+        if (finish) spyi_column_finish(&p->columns[column], type->scalar, alone);
+        else spyi_column_choose(&p->columns[column], type->scalar);
+        return;
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        spyi_columns_step(p, type->fields[i].type, column, finish);
+        column += spyi_column_count(type->fields[i].type);
+    }
+}
+
+// >>the text
+
+// A scalar, a struct, or an array in a struct, on one line.
+static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text *out) {
+    if (spyi_spot_rank(p, s) > 0) {
+        int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+        spyi_text_add(out, "[");
+        for (int64_t i = 0; i < shown; i++) {
+            spyi_spot item = spyi_spot_item(p, s, i);
+            spyi_text_add(out, shown < n && i == SPYI_PRINT_EDGE ? " ... " : i ? " " : "");
+            spyi_spot_word(p, &item, out);
+        }
+        spyi_text_add(out, "]");
+    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
+        spyi_text_add(out, "{");
+        for (uint32_t i = 0; i < s->type->field_count; i++) {
+            spyi_spot field = spyi_spot_field(s, i);
+            spyi_text_add(out, "%s%s: ", i ? ", " : "", s->type->fields[i].name);
+            spyi_spot_word(p, &field, out);
+        }
+        spyi_text_add(out, "}");
+    } else {
+        spyi_column_text(&p->columns[s->column], s->at, s->type->scalar, out);
+    }
+}
+
+// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
+static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
+                            size_t *line) {
+    if (*line + size > width && *line > indent) {
+        while (p->out.size && p->out.data[p->out.size - 1] == ' ') p->out.data[--p->out.size] = 0;
+        spyi_text_add(&p->out, "\n%*s", (int)indent, "");
+        *line = indent;
+    }
+    spyi_text_add_n(&p->out, word, size);
+    *line += size;
+}
+
+static void spyi_print_row(spyi_printer *p, const spyi_spot *s, size_t depth) {
+    size_t indent = depth + 1, width = SPYI_PRINT_WIDTH - depth - 1, line = indent;
+    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+    spyi_text word = { NULL, 0, 0 };
+    for (int64_t i = 0; i < shown; i++) {
+        spyi_spot item = spyi_spot_item(p, s, i);
+        if (shown < n && i == SPYI_PRINT_EDGE) {
+            spyi_print_word(p, "...", 3, indent, width, &line);
+            spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
+        }
+        spyi_text_clear(&word);
+        spyi_spot_word(p, &item, &word);
+        spyi_print_word(p, spyi_text_str(&word), word.size, indent, width, &line);
+        if (i + 1 < shown) spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
+    }
+    spyi_text_free(&word);
+}
+
+static void spyi_print_spot(spyi_printer *p, const spyi_spot *s, size_t depth) {
+    uint32_t rank = spyi_spot_rank(p, s);
+    if (rank == 0) {
+        spyi_spot_word(p, s, &p->out);
+        return;
+    }
+    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+    spyi_text_add(&p->out, "[");
+    if (rank == 1) spyi_print_row(p, s, depth);
+    for (int64_t i = 0; i < shown && rank > 1; i++) {
+        spyi_spot item = spyi_spot_item(p, s, i);
+        bool gap = shown < n && i == SPYI_PRINT_EDGE;
+        for (int again = 0; again < 1 + gap && i > 0; again++) {
+            for (uint32_t k = 1; k < rank; k++) spyi_text_add(&p->out, "\n");
+            spyi_text_add(&p->out, "%*s%s", (int)depth + 1, "", again < gap ? "..." : "");
+        }
+        spyi_print_spot(p, &item, depth + 1);
+    }
+    spyi_text_add(&p->out, "]");
+}
+
+// >>the data: the shown elements, packed
+
+static double spyi_scalar_count(const spyi_type *type) {
+    double count = 1;
+    for (; type->element; type = type->element) count *= (double)spyi_type_length(type);
+    if (type->kind != SPYI_TYPE_STRUCT) return count;
+    double fields = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) fields += spyi_scalar_count(type->fields[i].type);
+    return count * fields;
+}
+
+// A long dimension becomes two: two edges, and the items of an edge.
+static spyi_box spyi_shown_box(const spyi_printer *p) {
+    const spy_shape *shape = &p->tensor->shape, *strides = &p->tensor->strides;
+    spyi_box box;
+    memset(&box, 0, sizeof box);
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        int64_t n = shape->dims[d];
+        if (spyi_shown(p, n) < n) {
+            box.dims[box.rank] = 2;
+            box.strides[box.rank++] = (n - SPYI_PRINT_EDGE) * strides->dims[d];
+            n = SPYI_PRINT_EDGE;
+        }
+        box.dims[box.rank] = n;
+        box.strides[box.rank++] = strides->dims[d];
+    }
+    return box;
+}
+
+static spy_status spyi_print_tensor(spy_tensor *tensor, spyi_printer *p, spyi_text *error) {
+    p->cut = (double)tensor->element_count * spyi_scalar_count(tensor->type) > SPYI_PRINT_THRESHOLD;
+    spyi_text_add(&p->out, "%s ", tensor->type->display);
+    spyi_shape_text(&tensor->shape, &p->out);
+    spyi_text_add(&p->out, "\n");
+    if (tensor->element_count == 0) {
+        spyi_text_add(&p->out, "[]");
+        return SPY_OK;
+    }
+    spyi_box box = spyi_shown_box(p);
+    size_t size = spyi_type_host_stride(tensor->type);
+    for (uint32_t d = 0; d < box.rank; d++) size *= (size_t)box.dims[d];
+    char *data = (char *)malloc(size);
+    p->columns = (spyi_column *)calloc(spyi_column_count(tensor->type), sizeof *p->columns);
+    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
+    if (data && p->columns) status = spyi_tensor_download_box(tensor, &box, data, error);
+    else spyi_text_add(error, "out of host memory");
+    if (status == SPY_OK) {
+        spyi_spot all = { 0, tensor->type, data, 0 };
+        spyi_spot_scan(p, &all, false);
+        spyi_columns_step(p, tensor->type, 0, false);
+        spyi_spot_scan(p, &all, true);
+        spyi_columns_step(p, tensor->type, 0, true);
+        spyi_print_spot(p, &all, 0);
+    }
+    free(p->columns);
+    free(data);
+    return status;
+}
+
+size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
+    const char *function = "spy_tensor_print";
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_printer p;
+    memset(&p, 0, sizeof p);
+    p.tensor = tensor;
+    spy_status status = spyi_print_tensor(tensor, &p, &error);
+    size_t size = status == SPY_OK ? p.out.size : 0;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    if (text && capacity && size) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, p.out.data, n);
+        text[n] = 0;
+    }
+    spyi_text_free(&p.out);
+    spyi_leave(device);
+    return size;
+}
+
+// >>data/cursor.c -------------------------------------------------------------------------------------------
+
+// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own values.
+
+// A copy of a tensor's elements in C's layout.
+typedef struct spyi_cursor_range {
+    spyi_object object;
+    spy_tensor *tensor; // retained
+    int64_t first, count;
+    char *data;
+    bool *written;                             // by element: differs from the tensor
+    struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
+} spyi_cursor_range;
+
+// >>places
+
+static spyi_context *spyi_cursor_context(const spy_cursor *c) {
+    return c->device ? &c->device->ctx : NULL;
+}
+
+static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
+    return (const spyi_type *)c->type;
+}
+
+// A range is an array of elements that has no type of its own.
+static bool spyi_cursor_is_range(const spy_cursor *c) {
+    return c->index < 0;
+}
+
+static size_t spyi_cursor_size(const spy_cursor *c) {
+    size_t one = spyi_type_host_stride(spyi_cursor_type(c));
+    return spyi_cursor_is_range(c) ? one * (size_t)c->count : one;
+}
+
+static char *spyi_cursor_data(const spy_cursor *c) {
+    size_t element = spyi_type_host_stride((const spyi_type *)c->element);
+    return (char *)c->data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->index * element) + c->offset;
+}
+
+// Whether it stands somewhere; reports if not.
+static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
+    if (!c->type)
+        return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: the cursor stands nowhere: the function that gave it failed", function);
+    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
+    return SPY_OK;
+}
+
+static spy_cursor spyi_cursor_nowhere(spy_device *device) {
+    spy_cursor c;
+    memset(&c, 0, sizeof c);
+    c.device = device;
+    return c;
+}
+
+// Parts that [i] counts; 0: none. *part: their type, in C's layout one behind the other.
+static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
+    *part = type->element;
+    if (!type->element) return 0;
+    if (type->kind == SPYI_TYPE_ARRAY) return type->count;
+    return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
+}
+
+// The path from an element to `type` at `offset`: no two places of one type lie at one offset.
+static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
+                           spyi_text *out) {
+    const spyi_type *part;
+    size_t size = out->size;
+    if (from == type && offset == 0) return true;
+    int64_t n = spyi_cursor_parts(from, &part);
+    if (n > 0) {
+        size_t step = spyi_type_host_stride(part), i = offset / step;
+        if (from->kind == SPYI_TYPE_VECTOR)
+            spyi_text_add(out, "%s%c", size == empty ? "" : ".", "xyzw"[i & 3]);
+        else spyi_text_add(out, "[%zu]", i);
+        return spyi_path_text(part, offset - i * step, type, empty, out);
+    }
+    for (uint32_t i = 0; i < from->field_count; i++) {
+        const spyi_field *f = &from->fields[i];
+        if (offset < f->host_offset || offset >= f->host_offset + f->type->host_size) continue;
+        spyi_text_add(out, size == empty ? "%s" : ".%s", f->name);
+        return spyi_path_text(f->type, offset - f->host_offset, type, empty, out);
+    }
+    return false;
+}
+
+// "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
+static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
+    if (spyi_cursor_is_range(c)) {
+        spyi_text_add(out, "the %lld elements", (long long)c->count);
+        return;
+    }
+    size_t empty = out->size;
+    if (c->count > 1) spyi_text_add(out, "[%lld]", (long long)c->index);
+    size_t before = out->size;
+    spyi_path_text((const spyi_type *)c->element, c->offset, spyi_cursor_type(c), empty, out);
+    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->index);
+}
+
+// Reports `what` of a place under the function's name and frees it.
+static spy_status spyi_cursor_fail(const spy_cursor *c, spy_status status, const char *function,
+                                   spyi_text *what) {
+    spyi_text path = { NULL, 0, 0 };
+    spyi_cursor_text(c, &path);
+    spyi_fail(spyi_cursor_context(c), status, "%s: %s: %s", function, spyi_text_str(&path),
+              spyi_text_str(what));
+    spyi_text_free(&path);
+    spyi_text_free(what);
+    return status;
+}
+
+// >>steps
+
+static const char *spyi_place_name(const spy_cursor *c) {
+    return spyi_cursor_type(c)->display;
+}
+
+// To part `index`; false: `what` and *status say why not.
+static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
+    const spyi_type *part = spyi_cursor_type(c);
+    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
+    if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
+        *status = SPY_ERROR_TYPE_MISMATCH;
+        spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
+        return false;
+    }
+    if (index < 0 || index >= n) {
+        *status = SPY_ERROR_OUT_OF_RANGE;
+        spyi_text_add(what, "[%lld] is beyond its %lld parts", (long long)index, (long long)n);
+        return false;
+    }
+    if (spyi_cursor_is_range(c)) c->index = index;
+    else c->offset += (size_t)index * spyi_type_host_stride(part);
+    c->type = part;
+    return true;
+}
+
+static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text *what) {
+    unsigned nearest = (unsigned)strlen(name) / 2 + 1;
+    const char *best = NULL;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        unsigned distance = spyi_edit_distance(name, type->fields[i].name);
+        if (distance >= nearest) continue;
+        nearest = distance;
+        best = type->fields[i].name;
+    }
+    if (best) spyi_text_add(what, ", did you mean '%s'?", best);
+    spyi_text_add(what, best ? " It has " : "; it has ");
+    for (uint32_t i = 0; i < type->field_count; i++)
+        spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
+}
+
+// To the field or component of that name.
+static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
+                           spy_status *status) {
+    if (spyi_cursor_is_range(c)) {
+        if (c->count != 1) {
+            *status = SPY_ERROR_AMBIGUOUS;
+            spyi_text_add(what, "'%.*s' of which one? Write [i] in front", (int)size, name);
+            return false;
+        }
+        c->index = 0;
+    }
+    const spyi_type *type = spyi_cursor_type(c);
+    if (type->kind == SPYI_TYPE_VECTOR && size == 1) {
+        for (uint32_t i = 0; i < type->columns && i < 4; i++)
+            if (*name == "xyzw"[i] || *name == "rgba"[i]) return spyi_step_index(c, i, what, status);
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const spyi_field *f = &type->fields[i];
+        if (strlen(f->name) != size || memcmp(f->name, name, size) != 0) continue;
+        c->type = f->type;
+        c->offset += f->host_offset;
+        return true;
+    }
+    *status = SPY_ERROR_NOT_FOUND;
+    spyi_text_add(what, "%s has no field '%.*s'", type->display, (int)size, name);
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add_n(&text, name, size);
+    if (type->kind == SPYI_TYPE_STRUCT) spyi_near_fields(type, spyi_text_str(&text), what);
+    else if (type->kind == SPYI_TYPE_VECTOR)
+        spyi_text_add(what, "; it has x to %c", "xyzw"[(type->columns - 1) & 3]);
+    spyi_text_free(&text);
+    return false;
+}
+
+// One step of a path: "[3]" or "name", with the dot before it. Gives what follows; NULL: it failed.
+static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
+                                  spy_status *status) {
+    *status = SPY_ERROR_INVALID_ARGUMENT;
+    if (*at == '[') {
+        int64_t index = 0;
+        const char *digit = ++at;
+        for (; *at >= '0' && *at <= '9' && index < INT64_MAX / 16; at++) index = index * 10 + (*at - '0');
+        if (at == digit || *at != ']') {
+            spyi_text_add(what, "expected a number and ']' at '[%s'", digit);
+            return NULL;
+        }
+        return spyi_step_index(c, index, what, status) ? at + 1 : NULL;
+    }
+    if (*at == '.') at++;
+    else if (!first) {
+        spyi_text_add(what, "expected '.' or '[' at '%s'", at);
+        return NULL;
+    }
+    size_t size = strcspn(at, ".[]");
+    if (size == 0) {
+        spyi_text_add(what, "expected a field's name at '%s'", at);
+        return NULL;
+    }
+    return spyi_step_name(c, at, size, what, status) ? at + size : NULL;
+}
+
+spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
+    const char *function = "spy_cursor_field";
+    spy_cursor place = cursor;
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    const char *at = path;
+    if (!path || !*path) {
+        spyi_text_add(&what, "expected a path such as \"light.color\", got %s", path ? "\"\"" : "NULL");
+        at = NULL;
+    }
+    while (at && *at) at = spyi_path_step(&place, at, at == path, &what, &status);
+    if (at) return place;
+    if (path && *path) spyi_text_add(&what, " (path \"%s\")", path);
+    spyi_cursor_fail(&place, status, function, &what);
+    return spyi_cursor_nowhere(cursor.device);
+}
+
+spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
+    const char *function = "spy_cursor_at";
+    spy_cursor place = cursor;
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_step_index(&place, index, &what, &status)) return place;
+    spyi_cursor_fail(&cursor, status, function, &what);
+    return spyi_cursor_nowhere(cursor.device);
+}
+
+// >>scalars of a place, in the order of declaration
+
+static size_t spyi_cursor_scalar_count(const spyi_type *type) {
+    const spyi_type *part;
+    int64_t n = spyi_cursor_parts(type, &part);
+    size_t count = 0;
+    if (n > 0) return (size_t)n * spyi_cursor_scalar_count(part);
+    if (type->kind != SPYI_TYPE_STRUCT) return 1;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_cursor_scalar_count(type->fields[i].type);
+    return count;
+}
+
+typedef struct spyi_cursor_work {
+    bool write;      // values to the place; else the other way
+    bool check;      // only whether they fit
+    spy_dtype dtype; // of values
+    char *values;
+    size_t done;      // scalars
+    const char *stop; // the one that does not fit, and the type it does not fit into
+    spy_dtype stop_from, stop_to;
+} spyi_cursor_work;
+
+static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char *at) {
+    const spyi_type *part;
+    int64_t n = spyi_cursor_parts(type, &part);
+    for (int64_t i = 0; i < n; i++)
+        if (!spyi_cursor_scalars(w, part, at + (size_t)i * spyi_type_host_stride(part))) return false;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
+    if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
+    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
+    char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
+    spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
+    if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
+        w->stop = from;
+        w->stop_from = from_type;
+        w->stop_to = to_type;
+        return false;
+    }
+    w->done++;
+    return true;
+}
+
+// Walks all scalars of a place.
+static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
+    const spyi_type *type = spyi_cursor_type(c);
+    char *at = spyi_cursor_data(c);
+    int64_t n = spyi_cursor_is_range(c) ? c->count : 1;
+    w->done = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!spyi_cursor_scalars(w, type, at + (size_t)i * spyi_type_host_stride(type))) return false;
+    return true;
+}
+
+static void spyi_cursor_written(const spy_cursor *c) {
+    if (!c->range) return;
+    int64_t first = spyi_cursor_is_range(c) ? 0 : c->index, n = spyi_cursor_is_range(c) ? c->count : 1;
+    for (int64_t i = 0; i < n; i++) c->range->written[first + i] = true;
+}
+
+// dtype, count and pointer of a read or write.
+static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
+                                           size_t count, const void *values) {
+    size_t expected =
+        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
+    if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
+        spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
+    } else if (count != expected) {
+        status = SPY_ERROR_SHAPE_MISMATCH;
+        spyi_text_add(&what, "%s has %zu scalars there, count is %zu", spyi_place_name(c), expected, count);
+    } else if (!values && count) {
+        spyi_text_add(&what, "values is NULL");
+    }
+    return what.size ? spyi_cursor_fail(c, status, function, &what) : SPY_OK;
+}
+
+static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function, spy_dtype dtype,
+                                      size_t count, void *values, bool write) {
+    spy_status status = spyi_cursor_check(c, function);
+    if (status == SPY_OK) status = spyi_cursor_check_values(c, function, &dtype, count, values);
+    if (status != SPY_OK) return status;
+    spyi_cursor_work w;
+    memset(&w, 0, sizeof w);
+    w.write = write;
+    w.check = true; // nothing is changed before all are known to fit
+    w.dtype = dtype;
+    w.values = (char *)values;
+    if (!spyi_cursor_walk(c, &w)) {
+        spyi_text what = { NULL, 0, 0 };
+        spyi_scalar_text(w.stop, w.stop_from, &what);
+        spyi_text_add(&what, " (value %zu of %zu) does not fit into %s", w.done, count,
+                      spy_dtype_name(w.stop_to));
+        return spyi_cursor_fail(c, SPY_ERROR_OUT_OF_RANGE, function, &what);
+    }
+    w.check = false;
+    spyi_cursor_walk(c, &w);
+    if (write) spyi_cursor_written(c);
+    return SPY_OK;
+}
+
+spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+    return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
+}
+
+spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
+    return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
+}
+
+// >>bytes of a place
+
+static spy_status spyi_cursor_check_data(const spy_cursor *c, const char *function, const void *data,
+                                         size_t size_bytes) {
+    spy_status status = spyi_cursor_check(c, function);
+    if (status != SPY_OK) return status;
+    spyi_text what = { NULL, 0, 0 };
+    if (size_bytes == spyi_cursor_size(c) && (data || !size_bytes)) return SPY_OK;
+    if (size_bytes == spyi_cursor_size(c)) {
+        spyi_text_add(&what, "data is NULL");
+        return spyi_cursor_fail(c, SPY_ERROR_INVALID_ARGUMENT, function, &what);
+    }
+    spyi_text_add(&what, "%s has %zu bytes in C's layout there, size_bytes is %zu", spyi_place_name(c),
+                  spyi_cursor_size(c), size_bytes);
+    return spyi_cursor_fail(c, SPY_ERROR_SHAPE_MISMATCH, function, &what);
+}
+
+spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes) {
+    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_read_data", data, size_bytes);
+    if (status == SPY_OK && size_bytes) memcpy(data, spyi_cursor_data(&cursor), size_bytes);
+    return status;
+}
+
+spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes) {
+    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_write_data", data, size_bytes);
+    if (status != SPY_OK || !size_bytes) return status;
+    memcpy(spyi_cursor_data(&cursor), data, size_bytes);
+    spyi_cursor_written(&cursor);
+    return SPY_OK;
+}
+
+// >>ranges
+
+SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
+    spy_device *device = range->object.device;
+    if (range->previous) range->previous->next = range->next;
+    else device->cursor_ranges = range->next;
+    if (range->next) range->next->previous = range->previous;
+    free(range->data);
+    free(range->written);
+    spyi_object_release(&range->tensor->object);
+    spyi_bury(device, &range->object, sizeof *range);
+}
+
+// An empty range, linked to its device and tensor; NULL: out of memory.
+static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
+    spy_device *device = tensor->object.device;
+    spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
+    size_t size = spyi_type_host_stride(tensor->type);
+    bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
+    char *data = some ? (char *)calloc((size_t)count + 1, size) : NULL;
+    bool *written = some ? (bool *)calloc((size_t)count + 1, sizeof *written) : NULL;
+    if (!range || !data || !written) {
+        free(data);
+        free(written);
+        spyi_free(&device->ctx, range, sizeof *range);
+        return NULL;
+    }
+    range->object.kind = (uint32_t)SPYI_KIND_CURSOR;
+    range->object.device = device;
+    spyi_atomic_store(&range->object.references, 1);
+    spyi_atomic_add(&tensor->object.references, 1);
+    range->tensor = tensor;
+    range->first = first;
+    range->count = count;
+    range->data = data;
+    range->written = written;
+    range->next = device->cursor_ranges;
+    if (range->next) range->next->previous = range;
+    device->cursor_ranges = range;
+    return range;
+}
+
+static spy_cursor spyi_cursor_whole(spy_device *device, const spyi_type *type, void *data, int64_t count) {
+    spy_cursor c = spyi_cursor_nowhere(device);
+    c.element = c.type = type;
+    c.data = data;
+    c.count = count;
+    c.index = -1;
+    return c;
+}
+
+spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
+    const char *function = "spy_create_cursor";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
+    spy_device *device = tensor->object.device;
+    spy_cursor cursor = spyi_cursor_nowhere(device);
+    spyi_text error = { NULL, 0, 0 };
+    spyi_cursor_range *range = NULL;
+    if (spyi_check_elements(tensor, function, first, count) == SPY_OK) {
+        range = spyi_cursor_range_new(tensor, first, count);
+        if (!range) spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    if (range) {
+        spy_status status = spyi_tensor_move(tensor, first, count, range->data, false, &error);
+        if (status == SPY_OK) {
+            cursor = spyi_cursor_whole(device, tensor->type, range->data, count);
+            cursor.range = range;
+        } else {
+            spyi_fail_text(device, status, function, &error);
+            spyi_cursor_range_free(range);
+        }
+    }
+    spyi_leave(device);
+    return cursor;
+}
+
+spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data, size_t size_bytes) {
+    const char *function = "spy_cursor_over";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
+    spy_device *device = module->object.device;
+    spy_cursor cursor = spyi_cursor_nowhere(device);
+    const spyi_type *type =
+        spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name ? type_name : "", function);
+    if (type && size_bytes % spyi_type_host_stride(type))
+        spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function, type->display,
+                  spyi_type_host_stride(type), size_bytes);
+    else if (type && !data) spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+    else if (type)
+        cursor = spyi_cursor_whole(device, type, data, (int64_t)(size_bytes / spyi_type_host_stride(type)));
+    spyi_leave(device);
+    return cursor;
+}
+
+spy_status spy_cursor_apply(spy_cursor cursor) {
+    const char *function = "spy_cursor_apply";
+    spyi_cursor_range *range = cursor.range;
+    spy_status entered = spyi_cursor_check(&cursor, function);
+    if (entered != SPY_OK || !range) return entered;
+    entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    size_t element = spyi_type_host_stride((const spyi_type *)cursor.element);
+    for (int64_t i = 0, end; i < range->count && status == SPY_OK; i = end) {
+        end = i + 1;
+        if (!range->written[i]) continue;
+        while (end < range->count && range->written[end]) end++;
+        status = spyi_tensor_move(range->tensor, range->first + i, end - i, range->data + (size_t)i * element,
+                                  true, &error);
+        if (status == SPY_OK) memset(range->written + i, 0, (size_t)(end - i) * sizeof *range->written);
+    }
+    if (status != SPY_OK) spyi_fail_text(range->object.device, status, function, &error);
+    spyi_leave(range);
+    return status;
+}
+
+void spy_release_cursor(spy_cursor cursor) {
+    if (!cursor.range) return;
+    if (spyi_as(cursor.range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor.range->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
+}
+
+// The dtype of all scalars; SPY_DTYPE_DEFAULT: they differ.
+static spy_dtype spyi_common_dtype(const spyi_type *type) {
+    spy_dtype dtype = SPY_DTYPE_DEFAULT;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        spy_dtype one = spyi_common_dtype(type->fields[i].type);
+        if (one == SPY_DTYPE_DEFAULT || (i && one != dtype)) return SPY_DTYPE_DEFAULT;
+        dtype = one;
+    }
+    return dtype;
+}
+
+spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
+    spy_cursor_info info;
+    const spyi_type *part, *type = spyi_cursor_type(&cursor);
+    memset(&info, 0, sizeof info);
+    if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
+    info.type = spyi_type_user_name(type);
+    info.dtype = spyi_common_dtype(type);
+    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
+    info.scalar_count =
+        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
+    info.size_bytes = spyi_cursor_size(&cursor);
+    return info;
+}
+
 // >>data/module.c -------------------------------------------------------------------------------------------
 
 // Modules and functions: what a user loads and finds by name.
@@ -8647,6 +12217,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         free(function->name);
         spyi_bury(device, &function->object, sizeof *function);
     }
+    spyi_reflection_free(module->reflection);
     if (module->unit) spyi_unit_release(module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
@@ -8819,6 +12390,193 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
     return type ? type->host_size : 0;
 }
 
+// >>data/reflect.c ------------------------------------------------------------------------------------------
+
+// Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
+
+struct spyi_reflection {
+    spyi_declarations *declarations;
+    uint32_t unit;          // serial of the unit that was declared
+    spyi_reflection *older; // of units before a reload: handed out, so kept
+};
+
+void spyi_reflection_free(spyi_reflection *reflection) {
+    while (reflection) {
+        spyi_reflection *older = reflection->older;
+        spyi_declarations_free(reflection->declarations);
+        free(reflection);
+        reflection = older;
+    }
+}
+
+// The tree of the module's unit of today. NULL: the error has been reported. Inside the device.
+static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
+    spyi_reflection *now = module->reflection;
+    if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
+    now = (spyi_reflection *)calloc(1, sizeof *now);
+    if (now) now->declarations = spyi_unit_declare(module->unit);
+    if (!now || !now->declarations) {
+        free(now);
+        spyi_fail(&module->object.device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        return NULL;
+    }
+    now->unit = spyi_unit_serial(module->unit);
+    now->older = module->reflection;
+    module->reflection = now;
+    return now->declarations;
+}
+
+const spy_decl *spy_reflect_module(spy_module *module) {
+    const char *function = "spy_reflect_module";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
+    spyi_declarations *declarations = spyi_reflected(module, function);
+    spyi_leave(module);
+    return declarations ? spyi_declarations_root(declarations) : NULL;
+}
+
+// >>declarations by path
+
+// "a::b.c" and "a.b::c" are one path.
+static bool spyi_same_path(const char *a, const char *b) {
+    while (*a && *b) {
+        bool step = *a == '.' || *a == ':';
+        if (step != (*b == '.' || *b == ':') || (!step && *a != *b)) return false;
+        a += step && a[0] == ':' && a[1] == ':' ? 2 : 1;
+        b += step && b[0] == ':' && b[1] == ':' ? 2 : 1;
+    }
+    return *a == *b;
+}
+
+static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
+    const spy_decl *found = NULL;
+    for (uint32_t i = 0; i < node->child_count && !found; i++) // the outer ones first
+        if (spyi_same_path(node->children[i].path, path)) found = &node->children[i];
+    for (uint32_t i = 0; i < node->child_count && !found; i++) found = spyi_decl_at(&node->children[i], path);
+    return found;
+}
+
+static bool spyi_names_type(const spy_decl *node) {
+    return node->kind == SPY_DECL_STRUCT || node->kind == SPY_DECL_ENUM || node->kind == SPY_DECL_INTERFACE ||
+           node->kind == SPY_DECL_ALIAS;
+}
+
+static void spyi_offer_paths(const spy_decl *node, bool types_only, spyi_near *near_names) {
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const spy_decl *child = &node->children[i];
+        if (!types_only || spyi_names_type(child)) spyi_near_offer(near_names, child->path);
+        spyi_offer_paths(child, types_only, near_names);
+    }
+}
+
+static void spyi_near_paths(const spyi_declarations *declarations, const char *path, bool types_only,
+                            spyi_text *out) {
+    spyi_near near_names;
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = path;
+    if (strlen(path) > 200) return;
+    spyi_offer_paths(spyi_declarations_root(declarations), types_only, &near_names);
+    spyi_near_text(&near_names, out);
+}
+
+const spy_decl *spy_find_decl(spy_module *module, const char *path) {
+    const char *function = "spy_find_decl";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
+    spyi_context *ctx = &module->object.device->ctx;
+    const spy_decl *found = NULL;
+    spyi_declarations *declarations = NULL;
+    if (!path || !path[0])
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
+                  path ? "\"\"" : "NULL");
+    else declarations = spyi_reflected(module, function);
+    if (declarations) {
+        found = spyi_decl_at(spyi_declarations_root(declarations), path);
+        if (!found) {
+            spyi_text near_names = { NULL, 0, 0 };
+            spyi_near_paths(declarations, path, false, &near_names);
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' declares no '%s'%s", function, module->name,
+                      path, spyi_text_str(&near_names));
+            spyi_text_free(&near_names);
+        }
+    }
+    spyi_leave(module);
+    return found;
+}
+
+const spy_decl *spy_next_overload(const spy_decl *decl) {
+    if (!decl || !decl->parent) return NULL;
+    const spy_decl *end = decl->parent->children + decl->parent->child_count;
+    for (const spy_decl *next = decl + 1; next < end; next++)
+        if (next->kind == decl->kind && strcmp(next->name, decl->name) == 0) return next;
+    return NULL;
+}
+
+const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) {
+    for (uint32_t i = 0; decl && name && i < decl->attribute_count; i++)
+        if (strcmp(decl->attributes[i].name, name) == 0) return &decl->attributes[i];
+    return NULL;
+}
+
+// >>types by name
+
+// A type, with its description; NULL: the error has been reported. Inside the device.
+static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
+                                              const spyi_type **type) {
+    spyi_context *ctx = &module->object.device->ctx;
+    *type = NULL;
+    if (!name || !name[0]) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a type's name, got %s", function,
+                  name ? "\"\"" : "NULL");
+        return NULL;
+    }
+    spyi_declarations *declarations = spyi_reflected(module, function);
+    if (!declarations) return NULL;
+    const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
+    if (decl && spyi_names_type(decl) &&
+        (decl->flags & SPY_DECL_GENERIC)) { // to Slang it is a type all the same
+        spyi_fail(
+            ctx, SPY_ERROR_INVALID_ARGUMENT,
+            "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
+            function, name, module->name, decl->text);
+        return NULL;
+    }
+    *type = spyi_unit_find_type(module->unit, name);
+    if (!*type) {
+        spyi_text near_names = { NULL, 0, 0 };
+        spyi_near_paths(declarations, name, true, &near_names);
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' knows no type '%s'%s", function, module->name,
+                  name, spyi_text_str(&near_names));
+        spyi_text_free(&near_names);
+        return NULL;
+    }
+    const spy_type_info *info = spyi_declarations_type(declarations, module->unit, *type);
+    if (!info) spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    return info;
+}
+
+const spy_type_info *spy_reflect_type(spy_module *module, const char *name) {
+    const char *function = "spy_reflect_type";
+    const spyi_type *type = NULL;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
+    const spy_type_info *info = spyi_type_by_name(module, function, name, &type);
+    spyi_leave(module);
+    return info;
+}
+
+bool spy_type_implements(spy_module *module, const char *type, const char *interface_name) {
+    const char *function = "spy_type_implements";
+    const spyi_type *asked = NULL, *wanted = NULL;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return false;
+    const spy_type_info *info = spyi_type_by_name(module, function, type, &asked);
+    const spy_type_info *of = info ? spyi_type_by_name(module, function, interface_name, &wanted) : NULL;
+    bool implements =
+        of && of->kind == SPY_TYPE_INTERFACE && spyi_unit_conforms(module->unit, asked, wanted->name);
+    if (of && of->kind != SPY_TYPE_INTERFACE)
+        spyi_fail(&module->object.device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: '%s' in module '%s' is no interface", function, interface_name, module->name);
+    spyi_leave(module);
+    return implements;
+}
+
 // >>data/device.c -------------------------------------------------------------------------------------------
 
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
@@ -8840,6 +12598,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_FUNCTION: return "function";
     case SPYI_KIND_TENSOR: return "tensor";
     case SPYI_KIND_PREPARED: return "prepared call";
+    case SPYI_KIND_CURSOR: return "cursor";
     default: return "unknown object";
     }
 }
@@ -8910,6 +12669,8 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
             spyi_tensor_free((spy_tensor *)(void *)object);
         } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
             spyi_module_free((spy_module *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
+            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
         } else {
             spyi_prepared_free((struct spy_prepared *)(void *)object);
         }
@@ -8950,6 +12711,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
+    while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
@@ -13181,68 +16943,6 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
 // Memory that a call's arguments share. Threads run in any order, so an output may meet itself or another argument only
 // where each thread touches its own element alone.
 
-// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
-static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
-    uint32_t outer = t->shape.rank;
-    *run = 1;
-    while (outer > 0 && (t->shape.dims[outer - 1] == 1 || t->strides.dims[outer - 1] == *run))
-        *run *= t->shape.dims[--outer];
-    return outer;
-}
-
-static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
-    int64_t stride = t->strides.dims[dim];
-    return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
-}
-
-// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
-// strides it may say so though they do not.
-static bool spyi_meets_itself(const spy_tensor *t) {
-    if (t->contiguous || t->element_count < 2) return false;
-    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
-    bool done[SPY_MAX_RANK] = { false };
-    for (uint32_t n = 0; n < t->shape.rank; n++) {
-        uint32_t next = t->shape.rank;
-        for (uint32_t d = 0; d < t->shape.rank; d++) {
-            if (done[d] || t->shape.dims[d] == 1) continue;
-            if (next == t->shape.rank || spyi_stride_bytes(t, d) < spyi_stride_bytes(t, next)) next = d;
-        }
-        if (next == t->shape.rank) return false;
-        done[next] = true;
-        if (spyi_stride_bytes(t, next) < covered) return true;
-        covered += spyi_stride_bytes(t, next) * (uint64_t)(t->shape.dims[next] - 1);
-    }
-    return false;
-}
-
-static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-// Whether an element of one can touch an element of the other. All places are offset + a multiple of the strides' greatest
-// common divisor: columns of one matrix do not meet though their ranges do.
-static bool spyi_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
-        return false;
-    int64_t run_a, run_b;
-    uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
-    uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
-             size_b = (uint64_t)run_b * spyi_type_device_stride(b->type);
-    for (uint32_t d = 0; d < outer_a; d++)
-        if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
-    for (uint32_t d = 0; d < outer_b; d++)
-        if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
-    if (grid == 0) return true; // one run each, and their ranges meet
-    uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
-    uint64_t distance = (from_b + grid - from_a) % grid;
-    return distance < size_a || grid - distance < size_b;
-}
-
 // Whether both are walked alike: then each thread meets only itself.
 static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {
     const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
@@ -13262,7 +16962,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        if (spyi_meets_itself(out)) {
+        if (spyi_tensor_meets_itself(out)) {
             spyi_text_add(
                 error,
                 "output '%s' is a view in which several elements lie at one place: they would be written "
@@ -13272,7 +16972,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR) continue;
-            if (!spyi_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
             if (!b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
             spyi_text_add(
                 error,

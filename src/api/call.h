@@ -2,7 +2,7 @@
 #ifndef SPY_API_CALL_H
 #define SPY_API_CALL_H
 
-#include "api/tensor.h"
+#include "api/cursor.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -427,9 +427,10 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 }
 
 static void spyi_bound_reset(spyi_attempt *a) {
-    bool strict = a->bound.strict;
+    bool strict = a->bound.strict, call_info = a->bound.call_info;
     spyi_bound_free(&a->bound);
     a->bound.strict = strict;
+    a->bound.call_info = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -690,6 +691,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {

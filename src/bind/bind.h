@@ -117,7 +117,7 @@ typedef struct spyi_leaf {
 // Where a value's expression stands.
 typedef struct spyi_place_text {
     const char *field;   // its field in the parameter block: "spyi.x"
-    const char *element; // number of the call's element, a uint
+    const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call
 } spyi_place_text;
@@ -162,6 +162,7 @@ typedef struct spyi_bound {
     bool strict;          // strict_broadcasting
     spyi_options options;
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 

@@ -122,13 +122,11 @@ static void spyi_list_drop_source(spy_tensor *source) {
 
 static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
                                  spyi_text *error) {
-    char *element;
     bool repeats;
     uint32_t pattern;
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
-    if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &element, &repeats, &pattern, error);
+    if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
     if (status != SPY_OK) return status;
-    free(element);
     if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_fill_tensor(source, value, error);
@@ -149,7 +147,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
                                   size_t size_bytes, spyi_text *error) {
     spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
     if (status != SPY_OK) return status;
-    status = spyi_check_transfer(tensor, data, size_bytes, error);
+    status = spyi_check_transfer(tensor, tensor->element_count, data, size_bytes, error);
     if (status != SPY_OK) return status;
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_tensor_upload(source, data, error);

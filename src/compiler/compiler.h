@@ -7,6 +7,7 @@
 #ifndef SPYI_COMPILER_H
 #define SPYI_COMPILER_H
 
+#include "api/reflect.h"
 #include "compiler/type.h"
 
 typedef struct spyi_compiler spyi_compiler;
@@ -54,6 +55,9 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
+SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
+
+SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
@@ -101,6 +105,17 @@ SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
+// The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
+enum { SPYI_NEAR_COUNT = 3 };
+typedef struct spyi_near {
+    const char *wanted;
+    char *names[SPYI_NEAR_COUNT]; // nearest first
+    unsigned distances[SPYI_NEAR_COUNT];
+    uint32_t count;
+} spyi_near;
+SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
+
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
@@ -111,6 +126,16 @@ SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_typ
                                uint32_t count, spyi_text *out);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
+
+// >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
+typedef struct spyi_declarations spyi_declarations;
+// NULL: out of memory.
+SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
+SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
+SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
+// A type in the tree's memory; `unit` is the one that was declared. NULL: out of memory.
+SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
+                                                    const spyi_type *type);
 
 // >>code
 typedef struct spyi_code {

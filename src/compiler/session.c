@@ -85,9 +85,14 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     if (embedded) {
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            const spyi_sl_stored *stored = &compiler->embedded_stored[i];
             size_t n = strlen(compiler->embedded[i].name);
-            found =
-                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+            if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+                *out = compiler->library->slang_createBlob(stored->data, stored->size);
+                return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+            }
+            found = strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
@@ -236,6 +241,33 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
+static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
+    spyi_sl_blob *blob = NULL;
+    if (module->v->serialize(module, &blob) < 0 || !blob) return false;
+    size_t size = blob->v->getBufferSize(blob);
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    stored->name = spyi_strdup(name ? name : "");
+    stored->path = spyi_strdup(path ? path : "");
+    stored->data = malloc(size ? size : 1);
+    stored->size = size;
+    if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
+    spyi_sl_blob_free(&blob);
+    return stored->data != NULL;
+}
+
+// The next sessions get the embedded modules that this one has compiled in serialized form.
+static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
+    for (size_t i = 0; i < compiler->embedded_count; ++i) {
+        spyi_sl_module *module = NULL;
+        if (compiler->embedded_stored[i].data ||
+            !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
+            continue;
+        const char *path = module->v->getFilePath(module);
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+            spyi_sl_serialize(module, &compiler->embedded_stored[i]);
+    }
+}
+
 // Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
 // serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
@@ -246,21 +278,7 @@ static bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        spyi_sl_blob *blob = NULL;
-        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
-            good = false;
-        } else {
-            size_t size = blob->v->getBufferSize(blob);
-            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
-            spyi_sl_stored *s = &stored[kept++];
-            s->name = spyi_strdup(name ? name : "");
-            s->path = spyi_strdup(path ? path : "");
-            s->data = malloc(size ? size : 1);
-            s->size = size;
-            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
-            else good = false;
-        }
-        spyi_sl_blob_free(&blob);
+        good = m && spyi_sl_serialize(m, &stored[kept++]);
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -325,6 +343,7 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
         spyi_sl_live_close(live);
         return NULL;
     }
+    spyi_sl_note_externs(unit, live);
     return live;
 }
 
@@ -359,7 +378,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_count = desc->embedded_count;
+    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
     return c;
@@ -369,6 +389,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -412,6 +433,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
+    unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     spyi_text path = { NULL, 0, 0 };
@@ -468,6 +490,7 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
             spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
         } else {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
+            spyi_sl_keep_embedded(compiler, unit->live->session);
         }
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -495,4 +518,16 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
+}
+
+uint32_t spyi_unit_serial(const spyi_unit *unit) {
+    return unit->serial;
 }

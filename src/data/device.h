@@ -53,9 +53,12 @@ struct spy_tensor {
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
 };
 
+typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
+
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
+    spyi_reflection *reflection; // NULL until asked for
     bool strict_broadcasting;
     char *name;
     spy_function *functions; // found so far
@@ -108,6 +111,7 @@ struct spy_device {
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
+    struct spyi_cursor_range *cursor_ranges;
     struct spy_command_list *lists;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
@@ -177,17 +181,6 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the
 // A contiguous tensor on fresh memory.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
-// One element with every scalar set to `value`, in C's layout, to be freed; and whether the GPU can fill the tensor with
-// it by repeating `pattern`.
-SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, char **element, bool *repeats,
-                                     uint32_t *pattern, spyi_text *error);
-SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
-// Whether `size_bytes` bytes are what the tensor holds in C's layout.
-SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, const void *data, size_t size_bytes,
-                                       spyi_text *error);
-// Contents to and from host memory in C's layout, through the tensor's strides.
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
@@ -197,14 +190,66 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
+// The name of an element type as spy_create_tensor takes it.
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error);
+// Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first, int64_t count);
+
+// >>meet.c
+// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
+// strides it may say so though they do not.
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+// Whether an element of one can touch an element of the other.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+
+// >>transfer.c
+// Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error);
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all of them
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
+// A grid of a tensor's elements from its first one on. Rank as for a tensor with each dimension cut in two.
+typedef struct spyi_box {
+    uint32_t rank;
+    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
+} spyi_box;
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
+                                            spyi_text *error);
+
+// >>copy.c
+// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error);
+// Sets each element to one value in C's layout; NULL: to zeros.
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
+
+// >>view.c
+// A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+
+// >>print.c
+// One scalar as text, floats with the fewest digits that tell it from others.
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
+
+// >>cursor.c
+SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
+
 // >>clock.c
 SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
+
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
+
+// >>reflect.c
+SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);

@@ -15,6 +15,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         free(function->name);
         spyi_bury(device, &function->object, sizeof *function);
     }
+    spyi_reflection_free(module->reflection);
     if (module->unit) spyi_unit_release(module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
