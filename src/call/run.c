@@ -256,13 +256,16 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-// Results to host memory are left out: each call that has them waits.
-static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses) {
+// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
+// nobody knows.
+static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool *untracked) {
     const spyi_bound *b = s->bound;
     uint32_t count = 0;
+    *untracked = false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_launch_leaf *at = &s->launch->leaves[i];
+        *untracked = *untracked || leaf->untracked;
         bool whole = spyi_leaf_is_whole(leaf);
         if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
         spyi_use *use = &uses[count++];
@@ -274,13 +277,6 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses) {
         use->counts = false;
     }
     return count;
-}
-
-// Whether the kernel may read and write where nobody knows.
-static bool spyi_is_untracked(const spyi_bound *b) {
-    for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].untracked) return true;
-    return false;
 }
 
 // While a command list or an engine's command buffer is recorded into, no result can come back within the call.
@@ -335,8 +331,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.indirect = dispatch.indirect_offset = 0;
     dispatch.bindings = bindings;
-    use_count = spyi_collect_uses(s, uses);
-    untracked = spyi_is_untracked(s->bound);
+    use_count = spyi_collect_uses(s, uses, &untracked);
     if (s->list)
         return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
                                          error);

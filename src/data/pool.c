@@ -250,12 +250,10 @@ static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
 
 SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     bool barrier = untracked, counts = false;
-    for (uint32_t i = 0; i < count; i++) {
-        barrier = barrier || spyi_use_conflicts(device, &uses[i]);
-        counts = counts || uses[i].counts;
-    }
+    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
     barrier = spyi_take_barrier(device, barrier);
-    if (barrier && counts) device->counts_epoch = device->epoch;
+    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
+    if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
