@@ -292,6 +292,23 @@
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
+//
+// >>guide 15: command lists
+//
+// A command list records calls, copies, fills, writes, labels and timestamps once; spy_list_submit does them
+// all again, without looking at arguments, shapes or the cache, and without allocating.
+//
+//     spy_command_list *list = spy_create_command_list(dev, NULL);
+//     spy_list_call(list, step, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y)));
+//     spy_list_copy(list, x, y);
+//     spy_list_finish(list);
+//     for (int i = 0; i < 1000; i++) spy_list_submit(list);
+//
+// A submission stands in the device's order of work where a call would: direct calls, reads and other lists
+// may come between, and barriers are put where memory asks for them. What is in the tensors counts at each
+// submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
+// spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
+// stands to the host's.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -575,6 +592,7 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
     uint64_t memory_bytes;           // of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
+    double timestamp_period_ns;      // length of one tick of the GPU's clock; 0: no timestamps
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
@@ -601,6 +619,17 @@ typedef struct spy_device_stats {
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);
+
+// One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
+// (CLOCK_MONOTONIC, QueryPerformanceCounter).
+typedef struct spy_calibration {
+    uint64_t gpu_ns;
+    uint64_t host_ns;
+} spy_calibration;
+
+// Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
+// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
 }
@@ -1327,10 +1356,11 @@ typedef struct spy_call_options {
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
-// belong to the kind of call: other ones bind and compile again.
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
+// append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // >>dispatching
@@ -1468,6 +1498,106 @@ typedef struct spy_resolution {
 spy_resolution *spy_resolve(spy_function *function, spy_args args);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/list.h ----------------------------------------------------------------------------------------------
+
+// Command lists: calls, copies and marks recorded once and submitted many times.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_command_list spy_command_list;
+
+typedef enum spy_list_op_kind {
+    SPY_LIST_OP_NONE = 0,
+    SPY_LIST_OP_CALL,
+    SPY_LIST_OP_COPY,
+    SPY_LIST_OP_FILL,
+    SPY_LIST_OP_WRITE,
+    SPY_LIST_OP_BARRIER,
+    SPY_LIST_OP_PUSH_LABEL,
+    SPY_LIST_OP_POP_LABEL,
+    SPY_LIST_OP_MARKER,
+    SPY_LIST_OP_TIMESTAMP
+} spy_list_op_kind;
+
+// One recorded operation, for spy_list_desc.on_record.
+typedef struct spy_list_op {
+    spy_list_op_kind kind;
+    uint32_t index;   // in the list, from 0
+    const char *name; // function, label or marker; "" for others. Valid during the callback
+} spy_list_op;
+
+typedef struct spy_list_desc {
+    const char *label; // name in debug tools, round each submission, and in messages
+    // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data; // handed to on_record
+} spy_list_desc;
+
+// Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
+// A list is recorded, finished, then submitted any number of times, also while earlier submissions run. It keeps the
+// memory of all tensors and the kernels it uses, so that these may be released in any order. Contents are read when the
+// GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
+// (spy_tensor_point_to) stays what it was in the list.
+// Threads: one at a time a device, as for all functions below.
+spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+void spy_retain_command_list(spy_command_list *list);
+// Threads: any, at any time; submitted work goes on. NULL is ignored.
+void spy_release_command_list(spy_command_list *list);
+
+// >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
+
+// Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
+// are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
+// SPY_ERROR_UNSUPPORTED.
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
+// Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
+spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
+// Record spy_tensor_fill() of a contiguous tensor.
+spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
+// Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
+spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
+// Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
+spy_status spy_list_barrier(spy_command_list *list);
+// Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.
+spy_status spy_list_push_label(spy_command_list *list, const char *name);
+spy_status spy_list_pop_label(spy_command_list *list);
+spy_status spy_list_marker(spy_command_list *list, const char *name);
+// Record a GPU time: when all operations before it are done, though those after it may have begun unless
+// spy_list_barrier() follows. At most 1,024 in a list; SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS.
+spy_status spy_list_timestamp(spy_command_list *list);
+
+// End the recording. All labels must have been popped.
+spy_status spy_list_finish(spy_command_list *list);
+
+// >>submitting
+
+// Do all operations in order, as if called one after another now, with barriers where memory needs them. The GPU gets
+// them as it gets calls; spy_flush() hands over the rest and gives the id to wait for. An error part of the way says
+// which operation it was; those before it were done.
+// Cost: below 0.5 us for a recorded call, nothing is allocated.
+spy_status spy_list_submit(spy_command_list *list);
+
+// The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
+// all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
+spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
+
+typedef struct spy_list_info {
+    uint32_t op_count;        // recorded operations
+    uint32_t call_count;      // of which are calls
+    uint32_t timestamp_count; // of which are timestamps
+    bool finished;
+    uint64_t submit_count;    // submissions so far
+} spy_list_info;
+
+// NULL or a released list: all zero, and an error for spy_take_error(NULL).
+spy_list_info spy_get_list_info(spy_command_list *list);
 
 #ifdef __cplusplus
 }
@@ -2525,6 +2655,7 @@ typedef enum spyi_kind {
     SPYI_KIND_TENSOR,
     SPYI_KIND_PREPARED,
     SPYI_KIND_CURSOR,
+    SPYI_KIND_LIST,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
@@ -3642,9 +3773,16 @@ typedef struct spyi_dispatch {
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
     const spyi_binding *bindings; // binding_count of the kernel
-    uint32_t groups[3];           // each > 0 and within limits
+    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
+    uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset;     // where in the chunk: a multiple of 4
     bool barrier;                 // this work must see all earlier work finished
 } spyi_dispatch;
+
+// Names for debug tools: of the work between push and pop, or of a point.
+typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
+
+#define SPYI_TIME_SLOTS 1024u // for time_mark
 
 typedef struct spyi_limits {
     spy_device_info info; // what the user sees
@@ -3689,7 +3827,8 @@ struct spyi_backend {
                                 spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. Each is part of the open batch, whose
+    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
+    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
     // number is open_submit(); work with number n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
@@ -3712,6 +3851,15 @@ struct spyi_backend {
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
                        spyi_text *error); // submits first if need be
+
+    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
+    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
+    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
+    // units of limits.info.timestamp_period_ns.
+    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
+                             spyi_text *error);
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
@@ -3761,6 +3909,7 @@ typedef struct spyi_null_desc {
     uint32_t subgroup_size;       // 32
     uint32_t features;            // all SPY_FEATURE_*; without POINTERS when bindings_only
     uint64_t memory_bytes;        // 4 GiB; allocations beyond it fail
+    double timestamp_period_ns;   // 1; the clock goes on 1000 ticks with each dispatch
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
@@ -3771,7 +3920,8 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
-    SPYI_NULL_UPLOAD
+    SPYI_NULL_UPLOAD,
+    SPYI_NULL_LABEL
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
@@ -3781,15 +3931,15 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // dispatch
-    const char *label; // the kernel's; "" if it has none
+    const char *label; // the kernel's; "" if it has none. Of labels: the name, "" for a pop
     uint32_t group_size;
-    uint32_t groups[3];
+    uint32_t groups[3]; // indirect ones have them from `from` once they are done
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    // copy: both; fill and upload: to
+    // copy: both; fill and upload: to; indirect dispatch: from
     uint64_t to, to_offset; // handle, bytes
     uint64_t from, from_offset;
     uint64_t size;    // bytes
@@ -3824,7 +3974,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // create_kernel
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload
+    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
@@ -3880,6 +4030,8 @@ typedef struct spyi_null_gpu {
     uint64_t open, finished; // submit numbers
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
+    uint64_t marks[SPYI_TIME_SLOTS]; // ticks
+    uint32_t label_depth;            // pushed and not popped
     int time_state; // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
@@ -3946,6 +4098,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
     uint64_t i;
     switch (op->kind) {
     case SPYI_NULL_DISPATCH:
+        if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
         if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
         spyi_atomic_add(&op->kernel->pending, -1);
         op->kernel = NULL; // may be destroyed from now on
@@ -3955,6 +4108,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
         for (i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
         break;
     case SPYI_NULL_UPLOAD: memcpy(op->to_memory, op->data, (size_t)op->size); break;
+    case SPYI_NULL_LABEL: break;
     }
 }
 
@@ -4200,6 +4354,7 @@ static const char *spyi_null_kind_name(spyi_null_op_kind kind) {
     case SPYI_NULL_DISPATCH: return "dispatch";
     case SPYI_NULL_COPY: return "copy";
     case SPYI_NULL_FILL: return "fill";
+    case SPYI_NULL_LABEL: return "label";
     default: return "upload";
     }
 }
@@ -4272,7 +4427,15 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
     uint32_t i;
     if (!k) return spyi_null_broken(n, error, "dispatch: the kernel is NULL");
-    for (i = 0; i < 3; i++) {
+    if (d->indirect) {
+        if (d->indirect_offset % 4 != 0)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": group counts at %llu are misaligned",
+                                    k->label, (unsigned long long)d->indirect_offset);
+        if (!spyi_null_range(n, "dispatch: group counts", d->indirect, d->indirect_offset, sizeof d->groups,
+                             error))
+            return SPY_ERROR_INTERNAL;
+    }
+    for (i = 0; i < 3 && !d->indirect; i++) {
         if (d->groups[i] == 0 || d->groups[i] > limits->info.max_group_count)
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
@@ -4309,7 +4472,14 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
     op->group_size = k->group_size;
-    memcpy(op->groups, d->groups, sizeof op->groups);
+    if (d->indirect) {
+        op->from = d->indirect;
+        op->from_offset = d->indirect_offset;
+        op->from_memory = spyi_null_range(n, "dispatch", op->from, op->from_offset, sizeof op->groups, error);
+        op->size = sizeof op->groups;
+    } else {
+        memcpy(op->groups, d->groups, sizeof op->groups);
+    }
     op->block_by_address = k->block_by_address;
     op->block_size = k->block_size;
     op->block = bytes;
@@ -4492,6 +4662,49 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
     return status;
 }
 
+// The clock stands at 1000 ticks for each dispatch recorded so far.
+static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (slot >= SPYI_TIME_SLOTS)
+        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
+    n->marks[slot] = n->recorded_dispatches * 1000u;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                       bool barrier, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    if (count == 0 || count > SPYI_TIME_SLOTS || offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", count,
+                                (unsigned long long)offset);
+    return spyi_null_upload(gpu, to, offset, n->marks, count * sizeof *n->marks, barrier, error);
+}
+
+// >>labels
+
+static spy_status spyi_null_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_op *op;
+    unsigned char *bytes;
+    size_t size;
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (kind == SPYI_LABEL_POP && n->label_depth == 0)
+        return spyi_null_broken(n, error, "label: a pop without a push");
+    if (kind != SPYI_LABEL_POP && !name) return spyi_null_broken(n, error, "label: the name is NULL");
+    size = kind == SPYI_LABEL_POP ? 1 : strlen(name) + 1;
+    op = spyi_null_new_op(n, SPYI_NULL_LABEL, false, size, &bytes, error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(bytes, kind == SPYI_LABEL_POP ? "" : name, size);
+    op->label = (const char *)bytes;
+    if (kind == SPYI_LABEL_PUSH) n->label_depth++;
+    if (kind == SPYI_LABEL_POP) n->label_depth--;
+    return spyi_null_add_op(n, op, error);
+}
+
 // >>device
 
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
@@ -4521,6 +4734,8 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->max_inline_block_bytes = limits->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
     info->max_binding_bytes = limits->max_binding_bytes;
+    info->timestamp_period_ns = d->timestamp_period_ns > 0 ? d->timestamp_period_ns : 1;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) info->timestamp_period_ns = 0;
 }
 
 static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -4609,7 +4824,10 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_open_submit,
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
-                                                     spyi_null_wait };
+                                                     spyi_null_wait,
+                                                     spyi_null_label,
+                                                     spyi_null_time_mark,
+                                                     spyi_null_time_store };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -9700,12 +9918,15 @@ struct spy_device {
     spyi_storage *readback;             // results to host memory of the running call
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
+    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
     struct spyi_cursor_range *cursor_ranges;
+    struct spy_command_list *lists;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
@@ -9735,6 +9956,19 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
 // ... and note the use, after the epoch was advanced if a barrier was needed.
 SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
                            bool writes, uint64_t submit);
+
+// One operation's use of a block.
+typedef struct spyi_use {
+    spyi_storage *storage;
+    uint64_t begin, end; // bytes from the block's start
+    bool reads, writes;
+    bool counts; // holds the group counts of an indirect dispatch
+} spyi_use;
+// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
+// use other memory too, which nobody knows.
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the operation.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
 
 // Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
@@ -9774,6 +10008,9 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 
 // The name of an element type as spy_create_tensor takes it.
 SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error);
 // Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
 SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
                                        int64_t count);
@@ -9800,6 +10037,10 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *
                                             spyi_text *error);
 
 // >>copy.c
+// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error);
 // Sets each element to one value in C's layout; NULL: to zeros.
 SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
 
@@ -9813,6 +10054,9 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 
 // >>cursor.c
 SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
+
+// >>clock.c
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
 
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
@@ -9835,6 +10079,9 @@ SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
+
+// >>call/list.c
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -10314,8 +10561,42 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
     return barrier;
 }
 
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
+    uint64_t written = use->storage->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
+    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
+}
+
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    bool barrier = untracked, counts = false;
+    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
+    barrier = spyi_take_barrier(device, barrier);
+    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
+    if (counts) device->counts_epoch = device->epoch;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        if (use->reads) spyi_note_use(device, use->storage, use->begin, use->end, false, submit);
+        if (use->writes) spyi_note_use(device, use->storage, use->begin, use->end, true, submit);
+    }
+    return barrier;
+}
+
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
-    if (barrier) device->barrier_owed = status != SPY_OK;
+    if (!barrier) return;
+    device->barrier_owed = status != SPY_OK;
+    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+}
+
+// All that follows must wait for what the kernel may have written where nobody knows.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
+    spyi_barrier_done(device, barrier, status);
+    if (!untracked) return;
+    device->barrier_owed = true;
+    device->untracked_epoch = device->epoch;
 }
 
 // >>data/meet.c ---------------------------------------------------------------------------------------------
@@ -10839,9 +11120,8 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
                      function, (long long)tensor->element_count, (long long)count, (long long)first);
 }
 
-// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
-static spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
-                                      size_t size_bytes, spyi_text *error) {
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error) {
     size_t stride = spyi_type_host_stride(tensor->type);
     uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
     if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
@@ -11100,17 +11380,38 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     }
 }
 
-static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    spy_status status = SPY_ERROR_OUT_OF_RANGE;
-    char *element = (char *)calloc(1, spyi_type_host_stride(t->type));
-    if (!element) {
+// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
+    *element = (char *)calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    if (!*element) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    if (spyi_fill_scalars(t->type, value, element)) status = spyi_tensor_repeat(t, element, error);
-    else spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    if (spyi_fill_scalars(t->type, value, *element)) return SPY_OK;
+    spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    free(*element);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    status = spyi_tensor_repeat(t, element, error);
     free(element);
     return status;
+}
+
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    char *image = element + spyi_type_host_stride(t->type);
+    spyi_type_to_device(t->type, image, element, 1);
+    *repeats = t->contiguous && spyi_repeat_pattern(t, image, pattern);
+    free(element);
+    return SPY_OK;
 }
 
 spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
@@ -12960,6 +13261,76 @@ spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
     return info;
 }
 
+// >>data/clock.c --------------------------------------------------------------------------------------------
+
+// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
+
+// The period's whole part exactly, so that large times keep their digits.
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
+    uint64_t whole = (uint64_t)period_ns;
+    return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
+}
+
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile.
+static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
+                                 spyi_text *error) {
+    const spy_backend *table = device->backend;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = ticks->storage;
+    use.begin = ticks->begin_bytes;
+    use.end = ticks->end_bytes;
+    use.writes = true;
+    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    uint64_t before = spyi_time_ns();
+    status = table->time_mark(device->gpu, 0, error);
+    if (status != SPY_OK) return status;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
+                               error);
+    spyi_uses_done(device, barrier, false, status);
+    if (status == SPY_OK)
+        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    *host_ns = before + (spyi_time_ns() - before) / 2;
+    return status;
+}
+
+static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
+    const spy_device_info *info = &device->base->limits.info;
+    spy_status status;
+    spy_shape one;
+    uint64_t ticks = 0;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", info->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    memset(&one, 0, sizeof one);
+    spy_tensor *tensor =
+        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+    if (!tensor) return status;
+    status = spyi_calibrate(device, tensor, &calibration->host_ns, error);
+    if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
+    calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return status;
+}
+
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration) {
+    const char *function = "spy_get_calibration";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (calibration) memset(calibration, 0, sizeof *calibration);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    spy_calibration got = { 0, 0 };
+    status = spyi_get_calibration(device, &got, &error);
+    if (status == SPY_OK && calibration) *calibration = got;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
 // >>data/module.c -------------------------------------------------------------------------------------------
 
 // Modules and functions: what a user loads and finds by name.
@@ -13513,6 +13884,7 @@ static void spyi_reload_replace(spy_module *module) {
         spyi_text ignored = { NULL, 0, 0 };
         spyi_cache_forget_function(device, f);
         spyi_overloads_free(&f->overloads);
+        f->entry_known = false;
         if (spyi_unit_find_function(module->unit, f->name, &f->overloads, &ignored) != SPY_OK ||
             f->overloads.count == 0)
             spyi_overloads_free(&f->overloads);
@@ -13624,6 +13996,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_TENSOR: return "tensor";
     case SPYI_KIND_PREPARED: return "prepared call";
     case SPYI_KIND_CURSOR: return "cursor";
+    case SPYI_KIND_LIST: return "command list";
     default: return "unknown object";
     }
 }
@@ -13696,6 +14069,8 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
             spyi_module_free((spy_module *)(void *)object);
         } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
             spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
         } else {
             spyi_prepared_free((struct spy_prepared *)(void *)object);
         }
@@ -13736,6 +14111,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
+    while (device->lists) spyi_list_free(device->lists);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
@@ -16541,7 +16917,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    // The library may be in the session through an earlier kernel only, where the module does not bring its names.
+    if (s->bound->uses_library || s->bound->call_info) spyi_text_add(&out->text, "import slangpy;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
@@ -17330,13 +17707,67 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// run.c
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error);
+// run.c. `list`: record into it instead of running; or NULL.
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error);
 
 // call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
+
+// >>call/list.h ---------------------------------------------------------------------------------------------
+
+// A command list inside: operations with all that repeating them takes, packed into three arrays.
+
+// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+typedef struct spyi_list_op {
+    spy_list_op_kind kind;
+    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
+    uint32_t name;                 // offset; 0: ""
+    // calls
+    spyi_plan *plan;          // one reference
+    spyi_dispatch launch;     // without its block and bindings
+    uint32_t block, bindings; // offsets
+    bool untracked;
+    // fills, and timestamps' slots
+    bool repeats; // fills: by the pattern; else the second use is copied
+    uint32_t pattern;
+} spyi_list_op;
+
+struct spy_command_list {
+    spyi_object object;
+    char *label; // or NULL
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data;
+    spyi_list_op *ops;
+    spyi_use *uses; // one storage reference each
+    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
+    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    uint32_t call_count, time_count;
+    uint32_t depth; // labels pushed and not popped
+    bool finished;
+    uint64_t submit_count;
+    spy_tensor *times; // made by finish when there are timestamps
+    spy_command_list *previous, *next;
+};
+
+// `list` can be recorded to on this device; else an error text.
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
+                                        spyi_text *error);
+
+// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
+// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **op, spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+
+// Records a dispatch of a plan's variant: its block and bindings are copied, the plan and the storages are held.
+// `untracked`: as for spyi_take_uses.
+SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
+                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error);
 
 // >>call/cache.c --------------------------------------------------------------------------------------------
 
@@ -18227,7 +18658,8 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    bool waits; // something returns to host memory
+    spy_command_list *list; // records the call; NULL: it runs
+    bool waits;             // something returns to host memory
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -18471,51 +18903,40 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_take_hazards(spyi_run_state *s) {
-    spy_device *device = s->device;
+// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
+// nobody knows.
+static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool *untracked) {
     const spyi_bound *b = s->bound;
-    bool barrier = false;
-    for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
-            continue;
-        barrier =
-            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
-    barrier = spyi_take_barrier(device, barrier);
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint32_t count = 0;
+    *untracked = false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
-        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
-        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
-        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        *untracked = *untracked || leaf->untracked;
+        bool whole = spyi_leaf_is_whole(leaf);
+        if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        spyi_use *use = &uses[count++];
+        use->storage = at->storage;
+        use->begin = at->begin;
+        use->end = at->end;
+        use->reads = whole ? leaf->reads : leaf->in;
+        use->writes = whole ? leaf->writes : leaf->out;
+        use->counts = false;
     }
-    s->plan->last_submit = submit;
-    return barrier;
+    return count;
 }
 
-// What the kernel may have written where nobody knows must be waited for by all that follows.
-static void spyi_owe_barrier(spyi_run_state *s) {
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
-        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
-}
-
-// While an engine's command buffer is recorded into, no result can come back within the call.
+// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->list && !s->device->base->deferred) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
             continue;
-        spyi_text_add(
-            error,
-            "'%s' returns to host memory, but calls are being recorded into a command buffer that is not "
-            "submitted here; give it a tensor and read that later",
-            leaf->path);
+        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
+                      leaf->path,
+                      s->list ? "the call is recorded into a command list"
+                              : "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -18530,6 +18951,9 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    uint32_t use_count;
+    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -18552,14 +18976,19 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = dispatch.indirect_offset = 0;
     dispatch.bindings = bindings;
+    use_count = spyi_collect_uses(s, uses, &untracked);
+    if (s->list)
+        return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
+                                         error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
-    dispatch.barrier = spyi_take_hazards(s);
+    s->plan->last_submit = device->backend->open_submit(device->gpu);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
-    spyi_owe_barrier(s);
+    spyi_uses_done(device, dispatch.barrier, untracked, status);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -18588,7 +19017,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     const spyi_launch *launch = s->launch;
     *variant = NULL;
     spy_status status = spyi_launch_shape(plan, s->values, error);
-    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
     status = spyi_check_overlap(s->bound, s->values, launch, error);
     if (status != SPY_OK) return status;
@@ -18614,8 +19043,8 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
     return true;
 }
 
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error) {
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_run_state s;
     s.device = device;
@@ -18623,6 +19052,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.bound = &plan->bound;
     s.values = values;
     s.launch = &plan->launch;
+    s.list = list;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
@@ -18636,7 +19066,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
         status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
-        device->stats.calls++;
+        if (!list) device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
@@ -18670,10 +19100,12 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_values *values = &function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, options, threads, values, &error);
+    spy_command_list *list = options ? options->append_to : NULL;
+    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
@@ -18710,6 +19142,15 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
     return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+}
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>explaining
@@ -19105,7 +19546,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             }
             status = SPY_ERROR_TYPE_MISMATCH;
         }
-        if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
+        if (status == SPY_OK) status = spyi_run(prepared->plan, values, NULL, false, NULL, &error);
         if (status != SPY_OK)
             spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
                       spyi_text_str(&error));
@@ -19276,6 +19717,618 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
 
 void spy_release_resolution(spy_resolution *resolution) {
     free(resolution);
+}
+
+// >>call/list.c ---------------------------------------------------------------------------------------------
+
+// Command lists: the object, its growth, and its submission, which repeats what was recorded without looking at arguments,
+// shapes or plans again. What can be recorded is in list_record.c.
+
+// >>growth
+
+// Room for `more` elements behind `count`.
+static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity, size_t count, size_t more,
+                              size_t element) {
+    if (count + more <= *capacity) return true;
+    size_t wanted = *capacity ? *capacity * 2 : 16;
+    if (wanted < count + more) wanted = count + more;
+    void *moved = spyi_reallocate(ctx, *items, *capacity * element, wanted * element);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = wanted;
+    return true;
+}
+
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **out, spyi_text *error) {
+    spyi_context *ctx = &list->object.device->ctx;
+    size_t name_size = name ? strlen(name) + 1 : 0, at = spyi_align(list->byte_count, 16);
+    void *ops = list->ops, *all_uses = list->uses, *bytes = list->bytes;
+    if (at + extra + name_size > UINT32_MAX) {
+        spyi_text_add(error, "the list holds more than 4 GiB of parameters");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    bool good = spyi_list_reserve(ctx, &ops, &list->op_capacity, list->op_count, 1, sizeof *list->ops);
+    list->ops = (spyi_list_op *)ops;
+    good = good && spyi_list_reserve(ctx, &all_uses, &list->use_capacity, list->use_count, use_count,
+                                     sizeof *list->uses);
+    list->uses = (spyi_use *)all_uses;
+    good = good && spyi_list_reserve(ctx, &bytes, &list->byte_capacity, at, extra + name_size, 1);
+    list->bytes = (uint8_t *)bytes;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_list_op *op = &list->ops[list->op_count++];
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    op->first_use = (uint32_t)list->use_count;
+    op->use_count = use_count;
+    for (uint32_t i = 0; i < use_count; i++) {
+        list->uses[list->use_count++] = uses[i];
+        uses[i].storage->references++;
+    }
+    if (extra_at) *extra_at = (uint32_t)at;
+    if (name) {
+        op->name = (uint32_t)(at + extra);
+        memcpy(list->bytes + op->name, name, name_size);
+    }
+    list->byte_count = at + extra + name_size;
+    *out = op;
+    return SPY_OK;
+}
+
+static const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
+    return op->name ? (const char *)list->bytes + op->name : "";
+}
+
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
+    if (!list->on_record) return;
+    spy_list_op told;
+    told.kind = op->kind;
+    told.index = (uint32_t)(op - list->ops);
+    told.name = spyi_list_op_name(list, op);
+    list->on_record(&told, list->user_data);
+}
+
+SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
+                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error) {
+    size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
+    size_t bindings_size = variant->emitted.binding_count * sizeof *dispatch->bindings;
+    spyi_list_op *op;
+    uint32_t at;
+    spy_status status = spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count,
+                                      bindings_at + bindings_size, &at, &op, error);
+    if (status != SPY_OK) return status;
+    op->launch = *dispatch;
+    op->block = at;
+    op->bindings = at + (uint32_t)bindings_at;
+    if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
+    if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
+    op->plan = plan;
+    op->untracked = untracked;
+    plan->references++;
+    list->call_count++;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+// >>submission
+
+static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spyi_dispatch launch = op->launch;
+    launch.block = list->bytes + op->block;
+    launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
+    op->plan->last_submit = device->backend->open_submit(device->gpu);
+    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
+    spy_status status = device->backend->dispatch(device->gpu, &launch, error);
+    spyi_uses_done(device, launch.barrier, op->untracked, status);
+    return status;
+}
+
+static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spyi_use *to = &list->uses[op->first_use];
+    const spyi_chunk *chunk = &to->storage->chunk;
+    uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
+    bool barrier = spyi_take_uses(device, to, op->use_count, false);
+    spy_status status;
+    if (op->repeats) {
+        status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
+    } else {
+        const spyi_use *from = to + 1;
+        status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
+                                       from->storage->offset + from->begin, size, barrier, error);
+    }
+    spyi_uses_done(device, barrier, false, status);
+    return status;
+}
+
+static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    switch (op->kind) {
+    case SPY_LIST_OP_CALL: return spyi_list_dispatch(list, op, error);
+    case SPY_LIST_OP_COPY:
+    case SPY_LIST_OP_FILL:
+    case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
+    case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
+    case SPY_LIST_OP_PUSH_LABEL:
+        return device->backend->label(device->gpu, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_POP_LABEL: return device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
+    case SPY_LIST_OP_MARKER:
+        return device->backend->label(device->gpu, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_TIMESTAMP: return device->backend->time_mark(device->gpu, op->pattern, error);
+    case SPY_LIST_OP_NONE: break;
+    }
+    return SPY_OK;
+}
+
+// The times go from their slots, which all lists share, to the list's own memory.
+static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spy_tensor *times = list->times;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = times->storage;
+    use.begin = times->begin_bytes;
+    use.end = times->end_bytes;
+    use.writes = true;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = device->backend->time_store(
+        device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
+    spyi_uses_done(device, barrier, false, status);
+    return status;
+}
+
+// Also what a failure part of the way left open.
+static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
+    spyi_text ignored = { NULL, 0, 0 };
+    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
+static spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = SPY_OK;
+    uint32_t depth = 0; // open labels
+    if (list->label) {
+        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
+        depth += status == SPY_OK;
+    }
+    for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
+        const spyi_list_op *op = &list->ops[i];
+        status = spyi_list_run_op(list, op, error);
+        if (status != SPY_OK)
+            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
+                          spyi_list_op_name(list, op));
+        else if (op->kind == SPY_LIST_OP_PUSH_LABEL) depth++;
+        else if (op->kind == SPY_LIST_OP_POP_LABEL) depth--;
+    }
+    if (status == SPY_OK && list->times) status = spyi_list_store_times(list, error);
+    spyi_list_pop_labels(device, depth);
+    return status;
+}
+
+// >>the object
+
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
+                                        spyi_text *error) {
+    if (!spyi_as(list, SPYI_KIND_LIST)) {
+        spyi_text_add(error, list ? "the command list has been released" : "the command list is NULL");
+        return list ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->object.device != device) {
+        spyi_text_add(error, "the command list belongs to another device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->finished) {
+        spyi_text_add(error,
+                      "the command list%s%s has been finished: nothing more can be recorded; make another",
+                      list->label ? " " : "", list->label ? list->label : "");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
+spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc) {
+    const char *function = "spy_create_command_list";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
+    if (list && desc) {
+        list->label = spyi_strdup(desc->label);
+        list->on_record = desc->on_record;
+        list->user_data = desc->user_data;
+    }
+    if (list) {
+        list->object.kind = (uint32_t)SPYI_KIND_LIST;
+        list->object.device = device;
+        spyi_atomic_store(&list->object.references, 1);
+        list->byte_count = 1;
+        list->next = device->lists;
+        if (list->next) list->next->previous = list;
+        device->lists = list;
+    } else {
+        spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    spyi_leave(device);
+    return list;
+}
+
+void spy_retain_command_list(spy_command_list *list) {
+    spyi_object_retain(list, SPYI_KIND_LIST, "spy_retain_command_list");
+}
+
+void spy_release_command_list(spy_command_list *list) {
+    if (!list) return;
+    if (spyi_as(list, SPYI_KIND_LIST)) spyi_object_release(&list->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_command_list: the list has been released already");
+}
+
+SPYI_FN void spyi_list_free(spy_command_list *list) {
+    spy_device *device = list->object.device;
+    spyi_context *ctx = &device->ctx;
+    for (size_t i = 0; i < list->op_count; i++)
+        if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
+    for (size_t i = 0; i < list->use_count; i++)
+        if (--list->uses[i].storage->references == 0) spyi_pool_give(device, list->uses[i].storage);
+    if (list->times) {
+        spyi_tensor_unlink(list->times);
+        spyi_tensor_free(list->times);
+    }
+    spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
+    spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
+    spyi_free(ctx, list->bytes, list->byte_capacity);
+    free(list->label);
+    if (list->previous) list->previous->next = list->next;
+    else device->lists = list->next;
+    if (list->next) list->next->previous = list->previous;
+    spyi_bury(device, &list->object, sizeof *list);
+}
+
+// >>finish, submit, read
+
+static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = spyi_list_check_open(list, device, error);
+    if (status != SPY_OK) return status;
+    if (list->depth) {
+        spyi_text_add(error, "%u labels have been pushed and not popped", list->depth);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->time_count) {
+        spy_shape shape;
+        memset(&shape, 0, sizeof shape);
+        shape.rank = 1;
+        shape.dims[0] = list->time_count;
+        list->times =
+            spyi_tensor_make(device, device->scalars[SPY_UINT64], &shape, "timestamps", error, &status);
+        if (!list->times) return status;
+    }
+    list->finished = true;
+    return SPY_OK;
+}
+
+spy_status spy_list_finish(spy_command_list *list) {
+    const char *function = "spy_list_finish";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_list_finish(list, &error);
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+spy_status spy_list_submit(spy_command_list *list) {
+    const char *function = "spy_list_submit";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (list->finished) status = spyi_list_run(list, &error);
+    else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
+    if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
+    else spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+static spy_status spyi_list_read_times(spy_command_list *list, uint64_t *times_ns, size_t count,
+                                       spyi_text *error) {
+    if (!list->submit_count) {
+        spyi_text_add(error, "the command list has not been submitted");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (count != list->time_count) {
+        spyi_text_add(error, "the command list has %u timestamps, count is %zu", list->time_count, count);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (!times_ns && count) {
+        spyi_text_add(error, "times_ns is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spy_status status = count ? spyi_tensor_download(list->times, times_ns, error) : SPY_OK;
+    double period = list->object.device->base->limits.info.timestamp_period_ns;
+    for (size_t i = 0; i < count && status == SPY_OK; i++)
+        times_ns[i] = spyi_ticks_to_ns(times_ns[i], period);
+    return status;
+}
+
+spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count) {
+    const char *function = "spy_list_read_timestamps";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_list_read_times(list, times_ns, count, &error);
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+spy_list_info spy_get_list_info(spy_command_list *list) {
+    spy_list_info info;
+    memset(&info, 0, sizeof info);
+    if (spyi_enter(list, SPYI_KIND_LIST, "spy_get_list_info") != SPY_OK) return info;
+    info.op_count = (uint32_t)list->op_count;
+    info.call_count = list->call_count;
+    info.timestamp_count = list->time_count;
+    info.finished = list->finished;
+    info.submit_count = list->submit_count;
+    spyi_leave(list);
+    return info;
+}
+
+// >>call/list_record.c --------------------------------------------------------------------------------------
+
+// What a command list can record besides calls: copies, fills, writes, barriers, labels and timestamps.
+//
+// Host data go to device memory of their own while recording, so that a submission only copies on the device.
+
+// Inside the device of an open list; else an error has been reported.
+static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    status = spyi_list_check_open(list, list->object.device, &error);
+    if (status == SPY_OK) return SPY_OK;
+    spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+static spy_status spyi_list_leave(spy_command_list *list, const char *function, spy_status status,
+                                  spyi_text *error) {
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, error);
+    spyi_leave(list);
+    return status;
+}
+
+// >>copies, fills and writes
+
+// A tensor whose elements are one range of bytes.
+static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
+                                         const spy_tensor *tensor, spyi_text *error) {
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'%s': %s", name,
+                      tensor ? "the tensor has been released" : "expected a tensor, got NULL");
+        return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (tensor->object.device != list->object.device) {
+        spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!tensor->contiguous) {
+        spyi_text_add(error, "'%s': expected a contiguous tensor, got a view ", name);
+        spyi_shape_text(&tensor->shape, error);
+        spyi_text_add(error, " with strides ");
+        spyi_shape_text(&tensor->strides, error);
+        spyi_text_add(error, "; record a call that copies its elements");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = tensor->storage;
+    use.begin = tensor->begin_bytes;
+    use.end = tensor->end_bytes;
+    use.reads = !writes;
+    use.writes = writes;
+    return use;
+}
+
+// `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
+static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
+                                         const spy_tensor *from, uint32_t pattern, spyi_text *error) {
+    if (to->element_count == 0) return SPY_OK;
+    spyi_use uses[2];
+    spyi_list_op *op;
+    uint32_t count = 0;
+    uses[count++] = spyi_use_of(to, true);
+    if (from) uses[count++] = spyi_use_of(from, false);
+    spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->repeats = from == NULL;
+    op->pattern = pattern;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                 spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "to", to, error);
+    if (status == SPY_OK) status = spyi_list_check_tensor(list, "from", from, error);
+    if (status != SPY_OK) return status;
+    if (to->type != from->type) {
+        spyi_text_add(error, "'from': expected elements of %s as 'to' has, got %s", to->type->display,
+                      from->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "'from': expected shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " as 'to' has, got ");
+        spyi_shape_text(&from->shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (to->storage == from->storage && to->begin_bytes < from->end_bytes &&
+        from->begin_bytes < to->end_bytes) {
+        spyi_text_add(error, "'to' and 'from' share memory");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return spyi_list_add_transfer(list, SPY_LIST_OP_COPY, to, from, 0, error);
+}
+
+spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_list_copy";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_copy(list, to, from, &error), &error);
+}
+
+// A tensor like `like`, for what a transfer copies from. The list keeps its memory, the tensor is given back.
+static spy_tensor *spyi_list_source(const spy_tensor *like, spyi_text *error, spy_status *status) {
+    return spyi_tensor_make(like->object.device, like->type, &like->shape, "list data", error, status);
+}
+
+static void spyi_list_drop_source(spy_tensor *source) {
+    if (!source) return;
+    spyi_tensor_unlink(source);
+    spyi_tensor_free(source);
+}
+
+static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                 spyi_text *error) {
+    bool repeats;
+    uint32_t pattern;
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
+    if (status != SPY_OK) return status;
+    if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_fill_tensor(source, value, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value) {
+    const char *function = "spy_list_fill";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_fill(list, tensor, value, &error), &error);
+}
+
+static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                  size_t size_bytes, spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status != SPY_OK) return status;
+    status = spyi_check_transfer(tensor, tensor->element_count, data, size_bytes, error);
+    if (status != SPY_OK) return status;
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_tensor_upload(source, data, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_WRITE, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes) {
+    const char *function = "spy_list_write";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_write(list, tensor, data, size_bytes, &error), &error);
+}
+
+// >>barriers, labels, timestamps
+
+static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 uint32_t slot, spyi_text *error) {
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, kind, name, NULL, 0, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->pattern = slot;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+spy_status spy_list_barrier(spy_command_list *list) {
+    const char *function = "spy_list_barrier";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, 0, &error),
+                           &error);
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const char *function) {
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (name) {
+        status = spyi_list_mark(list, kind, name, 0, &error);
+        if (status == SPY_OK && kind == SPY_LIST_OP_PUSH_LABEL) list->depth++;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "'name': expected a text, got NULL");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+spy_status spy_list_push_label(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, name, "spy_list_push_label");
+}
+
+spy_status spy_list_marker(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_MARKER, name, "spy_list_marker");
+}
+
+spy_status spy_list_pop_label(spy_command_list *list) {
+    const char *function = "spy_list_pop_label";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (list->depth) {
+        status = spyi_list_mark(list, SPY_LIST_OP_POP_LABEL, NULL, 0, &error);
+        if (status == SPY_OK) list->depth--;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "no label has been pushed");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
+    const spyi_limits *limits = &list->object.device->base->limits;
+    if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (list->time_count == SPYI_TIME_SLOTS) {
+        spyi_text_add(error, "the list has %u timestamps already, which is the most", SPYI_TIME_SLOTS);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, list->time_count, error);
+    if (status == SPY_OK) list->time_count++;
+    return status;
+}
+
+spy_status spy_list_timestamp(spy_command_list *list) {
+    const char *function = "spy_list_timestamp";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_timestamp(list, &error), &error);
 }
 
 // >>base/stbds_end.h ----------------------------------------------------------------------------------------

@@ -168,10 +168,11 @@ typedef struct spy_call_options {
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
-// belong to the kind of call: other ones bind and compile again.
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
+// append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // >>dispatching

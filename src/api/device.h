@@ -121,6 +121,7 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
     uint64_t memory_bytes;           // of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
+    double timestamp_period_ns;      // length of one tick of the GPU's clock; 0: no timestamps
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
@@ -147,6 +148,17 @@ typedef struct spy_device_stats {
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);
+
+// One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
+// (CLOCK_MONOTONIC, QueryPerformanceCounter).
+typedef struct spy_calibration {
+    uint64_t gpu_ns;
+    uint64_t host_ns;
+} spy_calibration;
+
+// Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
+// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
 }

@@ -283,3 +283,20 @@
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
+//
+// >>guide 15: command lists
+//
+// A command list records calls, copies, fills, writes, labels and timestamps once; spy_list_submit does them
+// all again, without looking at arguments, shapes or the cache, and without allocating.
+//
+//     spy_command_list *list = spy_create_command_list(dev, NULL);
+//     spy_list_call(list, step, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y)));
+//     spy_list_copy(list, x, y);
+//     spy_list_finish(list);
+//     for (int i = 0; i < 1000; i++) spy_list_submit(list);
+//
+// A submission stands in the device's order of work where a call would: direct calls, reads and other lists
+// may come between, and barriers are put where memory asks for them. What is in the tensors counts at each
+// submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
+// spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
+// stands to the host's.

@@ -105,6 +105,7 @@ typedef enum spyi_kind {
     SPYI_KIND_TENSOR,
     SPYI_KIND_PREPARED,
     SPYI_KIND_CURSOR,
+    SPYI_KIND_LIST,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 

@@ -1,5 +1,5 @@
 // spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
-#include "call/call_internal.h"
+#include "call/list.h"
 
 // How a failed call ends: the function, what was wrong, and the call as it was understood.
 static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
@@ -17,10 +17,12 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_values *values = &function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, options, threads, values, &error);
+    spy_command_list *list = options ? options->append_to : NULL;
+    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
@@ -57,6 +59,15 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
     return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+}
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>explaining

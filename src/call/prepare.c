@@ -271,7 +271,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             }
             status = SPY_ERROR_TYPE_MISMATCH;
         }
-        if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
+        if (status == SPY_OK) status = spyi_run(prepared->plan, values, NULL, false, NULL, &error);
         if (status != SPY_OK)
             spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
                       spyi_text_str(&error));

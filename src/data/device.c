@@ -21,6 +21,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_TENSOR: return "tensor";
     case SPYI_KIND_PREPARED: return "prepared call";
     case SPYI_KIND_CURSOR: return "cursor";
+    case SPYI_KIND_LIST: return "command list";
     default: return "unknown object";
     }
 }
@@ -93,6 +94,8 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
             spyi_module_free((spy_module *)(void *)object);
         } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
             spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
         } else {
             spyi_prepared_free((struct spy_prepared *)(void *)object);
         }
@@ -133,6 +136,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
+    while (device->lists) spyi_list_free(device->lists);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;

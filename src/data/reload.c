@@ -110,6 +110,7 @@ static void spyi_reload_replace(spy_module *module) {
         spyi_text ignored = { NULL, 0, 0 };
         spyi_cache_forget_function(device, f);
         spyi_overloads_free(&f->overloads);
+        f->entry_known = false;
         if (spyi_unit_find_function(module->unit, f->name, &f->overloads, &ignored) != SPY_OK ||
             f->overloads.count == 0)
             spyi_overloads_free(&f->overloads);
