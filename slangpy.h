@@ -5040,7 +5040,8 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
-SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
+SPYI_FN uint32_t
+spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
 // The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
 // text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
@@ -5147,8 +5148,10 @@ typedef enum spyi_system {
 #define SPYI_MOST_ENTRY_PARAMS 64
 
 typedef struct spyi_entry {
-    uint32_t threads[3];                     // [numthreads]; 0: it has none, and is a plain function
-    uint8_t systems[SPYI_MOST_ENTRY_PARAMS]; // by parameter: spyi_system
+    uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
+    uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
+    uint32_t block_size;
 } spyi_entry;
 
 // The function of that name, seen as a compute shader.
@@ -5172,6 +5175,10 @@ typedef struct spyi_conformances {
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
+// As spyi_unit_compile(), with the unit's own shader `entry` as entry point; fills own's places. `source` is linked to it.
+SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                         const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                         spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
@@ -5565,6 +5572,7 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
     X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
       (spyi_sl_entry_layout *, unsigned))                                                                    \
+    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
     X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
@@ -5747,6 +5755,10 @@ SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *fu
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
+
+// >>entry.c
+// Where the parameters of a linked program's entry point lie.
+SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
 // >>names.c
 
@@ -6041,6 +6053,7 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
+        copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
 }
@@ -8380,6 +8393,21 @@ static spyi_system spyi_sl_system(const char *semantic) {
     return SPYI_SYSTEM_NONE;
 }
 
+// Whether the module itself declares it as an entry point.
+static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
+    bool found = false;
+    int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
+    for (int32_t i = 0; i < count && !found; i++) {
+        spyi_sl_entry_point *entry = NULL;
+        if (live->module->v->getDefinedEntryPoint(live->module, i, &entry) < 0 || !entry) continue;
+        spyi_sl_function *function = entry->v->getFunctionReflection(entry);
+        const char *own = function ? lib->spReflectionFunction_GetName(function) : NULL;
+        found = own && strcmp(own, name) == 0;
+        entry->v->release(entry);
+    }
+    return found;
+}
+
 void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
@@ -8397,7 +8425,9 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
         uint64_t size[3] = { 0, 0, 0 };
         unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
         lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
-        for (int i = 0; i < 3; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
+        // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
+        bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, name);
+        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
             spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
             out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
@@ -8405,6 +8435,26 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     }
     if (entry) entry->v->release(entry);
     spyi_global_unlock();
+}
+
+void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
+    spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+    unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+    out->block_size = 0;
+    for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+        spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
+        size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
+        out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (size && out->offsets[i] + size > out->block_size)
+            out->block_size = (uint32_t)(out->offsets[i] + size);
+    }
+    out->block_size = (uint32_t)spyi_align(out->block_size, 4);
 }
 
 // >>compiler/declare.h --------------------------------------------------------------------------------------
@@ -9706,8 +9756,8 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_conformances conformances,
-                              spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_entry *own,
+                              spyi_conformances conformances, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -9717,11 +9767,12 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!module) return false;
+    spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
-        module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+        holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     spyi_sl_component **parts = (spyi_sl_component **)calloc(
-        conformances.count + live->conformance_count + live->link_count + 2, sizeof(spyi_sl_component *));
+        conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
@@ -9732,6 +9783,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     uint32_t owned = count;
     if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
+        if (own) parts[count++] = (spyi_sl_component *)holder;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
         for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
@@ -9743,6 +9795,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         }
         if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
             good = spyi_code_take(unit, linked, code, messages);
+        if (good && own) spyi_sl_entry_places(unit, linked, own);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
@@ -9765,6 +9818,12 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
                              spyi_conformances conformances, spyi_code *code, spyi_text *error) {
+    return spyi_unit_compile_own(unit, kernel_name, source, entry, NULL, conformances, code, error);
+}
+
+spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                 const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                 spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -9775,14 +9834,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, own,
                                   conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, conformances, code, &ignored);
+                                 entry, own, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);
@@ -14412,6 +14471,7 @@ typedef struct spyi_threads {
     uint32_t count[3]; // in x, y, z
     uint32_t group[3];
     bool guarded; // threads beyond the count do nothing
+    bool shader;  // the function is an entry point with [numthreads], and runs as it is
 } spyi_threads;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
@@ -14547,6 +14607,7 @@ typedef struct spyi_bound {
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
     bool dispatch;     // threads are counted by the caller; arguments are passed whole
     bool guarded;      // spyi_threads.guarded
+    bool shader;       // spyi_threads.shader
     bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
@@ -15513,10 +15574,11 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
-    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
     spyi_bound_free(&a->bound);
     a->bound.dispatch = dispatch;
     a->bound.guarded = guarded;
+    a->bound.shader = shader;
     a->bound.strict = strict;
     a->bound.call_info = call_info;
     a->cost = 0;
@@ -15787,6 +15849,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
+        attempt.bound.shader = values->threads && values->threads->shader;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
@@ -15975,6 +16038,9 @@ typedef struct spyi_emitted {
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
+                                   spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
@@ -16984,6 +17050,64 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
     spyi_text_free(&emitted->text);
     free(emitted->packs);
     memset(emitted, 0, sizeof *emitted);
+}
+
+// >>emit/entry.c --------------------------------------------------------------------------------------------
+
+// A compute shader of the user's own, dispatched as it is: no text is made, but its parameters are packed where Slang has
+// placed them.
+
+static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
+    spyi_pack *packs = (spyi_pack *)realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
+    if (!packs) return false;
+    out->packs = packs;
+    spyi_pack *pack = &packs[out->pack_count++];
+    memset(pack, 0, sizeof *pack);
+    pack->op = (uint8_t)op;
+    pack->leaf = (uint16_t)leaf;
+    pack->offset = offset;
+    return true;
+}
+
+static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
+                                  spyi_text *error) {
+    const spyi_node *n = &b->nodes[node];
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
+        spy_status status =
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+        if (status != SPY_OK) return status;
+    }
+    if (n->leaf < 0) return SPY_OK;
+    const spyi_leaf *leaf = &b->leaves[n->leaf];
+    spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR   ? SPYI_PACK_SCALAR
+                      : leaf->source == SPYI_SOURCE_BYTES  ? SPYI_PACK_BYTES
+                      : leaf->source == SPYI_SOURCE_INLINE ? SPYI_PACK_INLINE
+                                                           : SPYI_PACK_KIND;
+    if (leaf->source == SPYI_SOURCE_KIND && !leaf->field_size) return SPY_OK;
+    if (spyi_leaf_in_memory(leaf) || leaf->splat) {
+        spyi_text_add(error, "'%s': a shader takes %s as it is; give all its numbers from host memory",
+                      leaf->path, leaf->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_entry_pack(out, op, (uint32_t)n->leaf, offset)) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
+    spy_status status = SPY_OK;
+    out->block_size = entry->block_size;
+    for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
+        status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
+    uint32_t most = function->object.device->base->limits.max_block_bytes;
+    if (status == SPY_OK && out->block_size > most) {
+        spyi_text_add(error,
+                      "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
+                      out->block_size, most);
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    return status;
 }
 
 // >>kinds/kinds.h -------------------------------------------------------------------------------------------
@@ -18085,6 +18209,19 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     spyi_text_free(&path);
 }
 
+// What is linked to a shader of the user's own: the prelude, with its constants.
+static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
+    const spyi_options *o = &plan->bound.options;
+    memset(out, 0, sizeof *out);
+    spyi_text_add(&out->text, "// %s\n// a shader of its own, %u x %u x %u threads a group\nimport %s;\n\n%s",
+                  plan->bound.signature.display, o->threads[0], o->threads[1], o->threads[2],
+                  spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
+    out->group_size = o->threads[0] * o->threads[1] * o->threads[2];
+    if (out->text.data) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
                                        spyi_text *error) {
     spy_function *function = plan->function;
@@ -18093,10 +18230,12 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code code;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
     spy_status status = SPY_ERROR_OUT_OF_MEMORY;
     if (variant) {
         variant->key = *key;
-        status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        if (!plan->bound.shader) status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        else status = spyi_shader_text(plan, &variant->emitted, error);
     } else {
         spyi_text_add(error, "out of host memory");
     }
@@ -18106,18 +18245,24 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY,
-                                   conformances, &code, error);
+        if (plan->bound.shader)
+            status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
+                                           &function->entry, conformances, &code, error);
+        else
+            status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
+                                       &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
+    if (status == SPY_OK && plan->bound.shader)
+        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.label = name.data;
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = SPYI_KERNEL_ENTRY;
+        desc.entry = entry;
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
@@ -18469,6 +18614,14 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
     if (total == 0) launch->count = 0;
     if (!launch->key.folded || total == 0) return SPY_OK;
+    if (threads->shader) {
+        spyi_text_add(
+            error,
+            "a dispatch of %u x %u x %u groups is more than the device's %llu in one dimension, and a "
+            "shader's groups cannot be counted otherwise",
+            launch->groups[0], launch->groups[1], launch->groups[2], (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
     if (total > most * most) {
         spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
                       (unsigned long long)total, (unsigned long long)(most * most));
@@ -19102,7 +19255,8 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
     spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
-    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_describe(function, args, options, threads, values, &error);
+    if (SPYI_LIKELY(status == SPY_OK))
+        status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
@@ -19205,8 +19359,8 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
 
 // >>call/dispatch.c -----------------------------------------------------------------------------------------
 
-// Dispatches: a function over an explicit number of threads, its arguments passed whole. An entry point runs as an ordinary
-// function of a generated kernel that has its [numthreads] and gives it what the system gives.
+// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
+// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
 
 static const spyi_entry *spyi_function_entry(spy_function *function) {
     if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
@@ -19250,8 +19404,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         const spyi_entry *entry = spyi_function_entry(function);
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
-        threads->guarded =
-            entry->threads[0] == 0; // no shader of its own that looks whether it is beyond the end
+        threads->shader = entry->threads[0] != 0;
+        threads->guarded = !threads->shader; // a shader looks itself whether it is beyond the end
         for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
         spy_args list;
         list.items = all;

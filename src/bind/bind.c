@@ -467,10 +467,11 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
-    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
     spyi_bound_free(&a->bound);
     a->bound.dispatch = dispatch;
     a->bound.guarded = guarded;
+    a->bound.shader = shader;
     a->bound.strict = strict;
     a->bound.call_info = call_info;
     a->cost = 0;
@@ -741,6 +742,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.strict = function->module->strict_broadcasting;
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
+        attempt.bound.shader = values->threads && values->threads->shader;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);

@@ -39,6 +39,7 @@ typedef struct spyi_threads {
     uint32_t count[3]; // in x, y, z
     uint32_t group[3];
     bool guarded; // threads beyond the count do nothing
+    bool shader;  // the function is an entry point with [numthreads], and runs as it is
 } spyi_threads;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
@@ -174,6 +175,7 @@ typedef struct spyi_bound {
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
     bool dispatch;     // threads are counted by the caller; arguments are passed whole
     bool guarded;      // spyi_threads.guarded
+    bool shader;       // spyi_threads.shader
     bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;

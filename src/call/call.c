@@ -19,7 +19,8 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
     spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
-    if (SPYI_LIKELY(status == SPY_OK)) status = spyi_describe(function, args, options, threads, values, &error);
+    if (SPYI_LIKELY(status == SPY_OK))
+        status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);

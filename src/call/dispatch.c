@@ -1,5 +1,5 @@
-// Dispatches: a function over an explicit number of threads, its arguments passed whole. An entry point runs as an ordinary
-// function of a generated kernel that has its [numthreads] and gives it what the system gives.
+// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
+// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
 #include "call/call_internal.h"
 #include "kinds/kinds.h"
 
@@ -45,8 +45,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         const spyi_entry *entry = spyi_function_entry(function);
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
-        threads->guarded =
-            entry->threads[0] == 0; // no shader of its own that looks whether it is beyond the end
+        threads->shader = entry->threads[0] != 0;
+        threads->guarded = !threads->shader; // a shader looks itself whether it is beyond the end
         for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
         spy_args list;
         list.items = all;

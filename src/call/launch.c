@@ -306,6 +306,14 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
     if (total == 0) launch->count = 0;
     if (!launch->key.folded || total == 0) return SPY_OK;
+    if (threads->shader) {
+        spyi_text_add(
+            error,
+            "a dispatch of %u x %u x %u groups is more than the device's %llu in one dimension, and a "
+            "shader's groups cannot be counted otherwise",
+            launch->groups[0], launch->groups[1], launch->groups[2], (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
     if (total > most * most) {
         spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
                       (unsigned long long)total, (unsigned long long)(most * most));

@@ -180,6 +180,10 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
 
+// >>entry.c
+// Where the parameters of a linked program's entry point lie.
+SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
+
 // >>names.c
 
 // Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
