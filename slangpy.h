@@ -1376,6 +1376,12 @@ typedef struct spy_uint3 {
 // NULL. Errors and threads as spy_call().
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
+// As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
+// `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
+// groups run, of plain functions too.
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options);
+
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
 
@@ -14470,8 +14476,10 @@ typedef struct spyi_options {
 typedef struct spyi_threads {
     uint32_t count[3]; // in x, y, z
     uint32_t group[3];
-    bool guarded; // threads beyond the count do nothing
-    bool shader;  // the function is an entry point with [numthreads], and runs as it is
+    bool guarded;             // threads beyond the count do nothing
+    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
+    uint64_t counts_at;       // byte of the first in its storage
+    bool shader;              // the function is an entry point with [numthreads], and runs as it is
 } spyi_threads;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
@@ -18607,6 +18615,7 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     uint64_t total = 1, most = limits->info.max_group_count;
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (threads->counts) groups = 1;
         if (groups > most) launch->key.folded = 1;
         launch->groups[i] = (uint32_t)groups;
         total *= groups;
@@ -19076,6 +19085,15 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool 
         use->writes = whole ? leaf->writes : leaf->out;
         use->counts = false;
     }
+    const spyi_threads *threads = s->values->threads;
+    if (threads && threads->counts) {
+        spyi_use *use = &uses[count++];
+        memset(use, 0, sizeof *use);
+        use->storage = threads->counts->storage;
+        use->begin = threads->counts_at;
+        use->end = use->begin + 12;
+        use->reads = use->counts = true;
+    }
     return count;
 }
 
@@ -19104,7 +19122,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1]; // and group counts
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -19130,6 +19148,11 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.indirect = dispatch.indirect_offset = 0;
+    if (s->values->threads && s->values->threads->counts) {
+        const spyi_storage *counts = s->values->threads->counts->storage;
+        dispatch.indirect = counts->chunk.handle;
+        dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
+    }
     dispatch.bindings = bindings;
     use_count = spyi_collect_uses(s, uses, &untracked);
     if (s->list)
@@ -19405,7 +19428,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
-        threads->guarded = !threads->shader; // a shader looks itself whether it is beyond the end
+        threads->guarded =
+            !threads->shader && !threads->counts; // a shader looks itself whether it is beyond the end
         for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
         spy_args list;
         list.items = all;
@@ -19424,6 +19448,32 @@ spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args
     t.count[1] = threads.y;
     t.count[2] = threads.z;
     return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    const char *name = "spy_dispatch_indirect";
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    spyi_context *ctx = &function->object.device->ctx;
+    const char *problem = NULL;
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
+        problem = "groups is not a living tensor of this device";
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+             !groups->contiguous)
+        problem = "groups is not a contiguous tensor of uint32";
+    else if (index < 0 || index + 3 > groups->element_count)
+        problem = "the three group counts at index lie beyond the tensor's end";
+    if (problem)
+        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    spyi_leave(function);
+    if (status != SPY_OK) return status;
+    t.counts = groups;
+    t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
+    t.count[0] = t.count[1] = t.count[2] = 1;
+    return spyi_run_threads(function, name, &t, args, options);
 }
 
 // >>call/prepare.c ------------------------------------------------------------------------------------------

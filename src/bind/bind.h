@@ -38,8 +38,10 @@ typedef struct spyi_options {
 typedef struct spyi_threads {
     uint32_t count[3]; // in x, y, z
     uint32_t group[3];
-    bool guarded; // threads beyond the count do nothing
-    bool shader;  // the function is an entry point with [numthreads], and runs as it is
+    bool guarded;             // threads beyond the count do nothing
+    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
+    uint64_t counts_at;       // byte of the first in its storage
+    bool shader;              // the function is an entry point with [numthreads], and runs as it is
 } spyi_threads;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.

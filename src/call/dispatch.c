@@ -46,7 +46,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
-        threads->guarded = !threads->shader; // a shader looks itself whether it is beyond the end
+        threads->guarded =
+            !threads->shader && !threads->counts; // a shader looks itself whether it is beyond the end
         for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
         spy_args list;
         list.items = all;
@@ -65,4 +66,30 @@ spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args
     t.count[1] = threads.y;
     t.count[2] = threads.z;
     return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    const char *name = "spy_dispatch_indirect";
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    spyi_context *ctx = &function->object.device->ctx;
+    const char *problem = NULL;
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
+        problem = "groups is not a living tensor of this device";
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+             !groups->contiguous)
+        problem = "groups is not a contiguous tensor of uint32";
+    else if (index < 0 || index + 3 > groups->element_count)
+        problem = "the three group counts at index lie beyond the tensor's end";
+    if (problem)
+        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    spyi_leave(function);
+    if (status != SPY_OK) return status;
+    t.counts = groups;
+    t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
+    t.count[0] = t.count[1] = t.count[2] = 1;
+    return spyi_run_threads(function, name, &t, args, options);
 }

@@ -299,6 +299,7 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     uint64_t total = 1, most = limits->info.max_group_count;
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (threads->counts) groups = 1;
         if (groups > most) launch->key.folded = 1;
         launch->groups[i] = (uint32_t)groups;
         total *= groups;

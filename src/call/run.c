@@ -278,6 +278,15 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool 
         use->writes = whole ? leaf->writes : leaf->out;
         use->counts = false;
     }
+    const spyi_threads *threads = s->values->threads;
+    if (threads && threads->counts) {
+        spyi_use *use = &uses[count++];
+        memset(use, 0, sizeof *use);
+        use->storage = threads->counts->storage;
+        use->begin = threads->counts_at;
+        use->end = use->begin + 12;
+        use->reads = use->counts = true;
+    }
     return count;
 }
 
@@ -306,7 +315,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1]; // and group counts
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -332,6 +341,11 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.indirect = dispatch.indirect_offset = 0;
+    if (s->values->threads && s->values->threads->counts) {
+        const spyi_storage *counts = s->values->threads->counts->storage;
+        dispatch.indirect = counts->chunk.handle;
+        dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
+    }
     dispatch.bindings = bindings;
     use_count = spyi_collect_uses(s, uses, &untracked);
     if (s->list)
