@@ -95,6 +95,16 @@
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
 //
+// Further sources: desc.files of the device is a hook that gives files out of an archive; a .slang-module
+// file (spy_save_module, or slangc -o x.slang-module) or its bytes load without the source. desc.link
+// completes `extern` declarations with what other modules `export`; desc.options says how the module and its
+// kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
+//
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
+// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
+// changed its fields is refused by the new code, with an error that says so: make it again.
+//
 // The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
 //     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
 //     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
@@ -282,6 +292,23 @@
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
+//
+// >>guide 15: command lists
+//
+// A command list records calls, copies, fills, writes, labels and timestamps once; spy_list_submit does them
+// all again, without looking at arguments, shapes or the cache, and without allocating.
+//
+//     spy_command_list *list = spy_create_command_list(dev, NULL);
+//     spy_list_call(list, step, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y)));
+//     spy_list_copy(list, x, y);
+//     spy_list_finish(list);
+//     for (int i = 0; i < 1000; i++) spy_list_submit(list);
+//
+// A submission stands in the device's order of work where a call would: direct calls, reads and other lists
+// may come between, and barriers are put where memory asks for them. What is in the tensors counts at each
+// submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
+// spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
+// stands to the host's.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -453,6 +480,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
+struct spy_module; // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
@@ -461,6 +489,34 @@ typedef enum spy_adapter_type {
     SPY_ADAPTER_INTEGRATED,
     SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
+
+// A file's contents, as spy_file_hook.open gives them.
+typedef struct spy_file {
+    const void *data; // not necessarily ended by a NUL
+    size_t size_bytes;
+    void *handle;     // the hook's own
+} spy_file;
+
+// Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
+// NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
+// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+typedef struct spy_file_hook {
+    // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
+    // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
+    bool (*open)(const char *path, spy_file *file, void *user_data);
+    void (*close)(spy_file *file, void *user_data); // NULL: there is nothing to free
+    // A number that is another one when the file has changed; 0: the hook has no such file. For spy_poll_reload();
+    // NULL: changes of the hook's files are not noticed.
+    uint64_t (*stamp)(const char *path, void *user_data);
+    void *user_data;
+} spy_file_hook;
+
+// Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
+// reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
+typedef struct spy_reload_hook {
+    void (*func)(struct spy_module *module, spy_status status, const char *message, void *user_data); // NULL: none
+    void *user_data;
+} spy_reload_hook;
 
 typedef struct spy_device_desc {
     const spy_backend *backend;         // required: which API drives the GPU
@@ -474,6 +530,8 @@ typedef struct spy_device_desc {
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
     size_t include_path_count;
+    spy_file_hook files;                // asked for Slang files before the disk
+    spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
     const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
@@ -534,6 +592,7 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
     uint64_t memory_bytes;           // of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
+    double timestamp_period_ns;      // length of one tick of the GPU's clock; 0: no timestamps
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
@@ -561,6 +620,17 @@ typedef struct spy_device_stats {
 
 spy_device_stats spy_get_device_stats(spy_device *device);
 
+// One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
+// (CLOCK_MONOTONIC, QueryPerformanceCounter).
+typedef struct spy_calibration {
+    uint64_t gpu_ns;
+    uint64_t host_ns;
+} spy_calibration;
+
+// Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
+// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
+
 #ifdef __cplusplus
 }
 #endif
@@ -581,26 +651,105 @@ typedef struct spy_define {
     const char *value; // NULL: "1"
 } spy_define;
 
+// How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it.
+typedef enum spy_optimization {
+    SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
+    SPY_OPTIMIZATION_NONE,
+    SPY_OPTIMIZATION_LOW,
+    SPY_OPTIMIZATION_HIGH,
+    SPY_OPTIMIZATION_HIGHEST
+} spy_optimization;
+
+// What kernels carry for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic debug information: Vulkan
+// 1.3, or the extension VK_KHR_shader_non_semantic_info.
+typedef enum spy_debug_info {
+    SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
+    SPY_DEBUG_INFO_NONE,
+    SPY_DEBUG_INFO_LINES, // lines of functions
+    SPY_DEBUG_INFO_FULL   // variables and the sources too
+} spy_debug_info;
+
+typedef enum spy_float_mode {
+    SPY_FLOAT_MODE_DEFAULT = 0, // the driver may fuse a * b + c
+    SPY_FLOAT_MODE_PRECISE,     // it may not. Slang before 2026.14 cannot say so to it: SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur. No effect on SPIR-V: a warning says so
+} spy_float_mode;
+
+// How a module and the kernels made for it are compiled. Zero is the default of each. Matrices are always row-major,
+// memory is always laid out by the scalar rules. An option that the target or the Slang library at hand cannot honour
+// is an error or a logged warning.
+typedef struct spy_compile_options {
+    spy_optimization optimization;
+    spy_debug_info debug_info;
+    spy_float_mode float_mode;
+    bool warnings_as_errors;    // of the module's code, and of what it imports
+    bool experimental_features; // of the language
+} spy_compile_options;
+
 typedef struct spy_module_desc {
-    const char *path;                  // a .slang file; may be NULL when source is given
+    const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
+                                       // When it is relative and not there, the include paths are searched for it
     const char *source;                // Slang text; NULL: read from path
     size_t source_size_bytes;          // 0: source ends at its NUL
+    const void *precompiled;           // contents of a .slang-module file instead of source
+    size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or "module"
     const char *const *include_paths;  // searched before the device's
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;
-    spy_module *const *link;           // further modules whose exports complete this one's externs
+    spy_module *const *link;           // further modules whose exports complete this one's externs. Parameters cannot have
+                                       // types that only a link completes
     size_t link_count;
+    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id that createDynamicObject takes):
+                                       // kernels know these types behind the interface and no others; default: all
+    size_t conformance_count;
+    spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
+// A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
 // Released by the caller, or with the device. Threads: one at a time a device.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
 void spy_retain_module(spy_module *module);
 void spy_release_module(spy_module *module);
+
+// Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
+// version take in place of its source. It holds this module alone: what it imports stays needed.
+// SPY_ERROR_IO: `path` cannot be written. Threads: one at a time a device.
+spy_status spy_save_module(spy_module *module, const char *path);
+// The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
+// many there are; 0 and an error when that fails.
+size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
+
+// >>reload
+
+// Load a module's code again: its file, or the text or bytes that it was loaded from, and what it imports, includes and
+// links as far as that has changed. Modules that link or import it follow. `source`: new text (NUL-terminated), or NULL;
+// a module that was loaded from memory keeps it for later reloads, one from a file goes back to the file when that
+// changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
+// everything stays as it was, and the error carries the compiler's text.
+// Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
+// a later reload brings it back. Work in flight keeps the old code. A prepared call is prepared anew, for the arguments
+// it then gets, when it is next called. Tensors stay; one of a struct whose layout has changed fits only functions that
+// still know the old layout: a call says so.
+// Waits for compile threads of the modules, not for the GPU. Threads: one at a time a device. Cost: as loading.
+spy_status spy_reload_module(spy_module *module, const char *source);
+
+typedef struct spy_reload_info {
+    uint32_t reloaded; // modules that have new code
+    uint32_t failed;   // reloads that failed; those modules keep their code, and are tried again after the next change
+} spy_reload_info;
+
+// Reload all modules whose files have changed on disk, or in the file hook: those that a module was made of, and those
+// that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time) and does nothing in
+// between, so that it may be called each frame. `info` may be NULL.
+// SPY_OK: nothing has changed, or all of it was reloaded. Else as spy_reload_module(), for the first that failed.
+// Threads: one at a time a device. Cost: without a look 0.1 us, a look about 2 us a file.
+spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
 // the error lists the nearest names. Borrowed: lives as long as its module. Threads: one at a time a device.
@@ -1207,11 +1356,31 @@ typedef struct spy_call_options {
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
-// belong to the kind of call: other ones bind and compile again.
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
+// append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
+// >>dispatching
+
+typedef struct spy_uint3 {
+    uint32_t x, y, z;
+} spy_uint3;
+
+// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
+// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
+// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
+// NULL. Errors and threads as spy_call().
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+
+// As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
+// `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
+// groups run, of plain functions too.
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options);
 
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
@@ -1235,7 +1404,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
-// Waits for an unfinished compilation.
+// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
+// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 void spy_release_prepared(spy_prepared *prepared);
 
@@ -1334,6 +1504,106 @@ typedef struct spy_resolution {
 spy_resolution *spy_resolve(spy_function *function, spy_args args);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/list.h ----------------------------------------------------------------------------------------------
+
+// Command lists: calls, copies and marks recorded once and submitted many times.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_command_list spy_command_list;
+
+typedef enum spy_list_op_kind {
+    SPY_LIST_OP_NONE = 0,
+    SPY_LIST_OP_CALL,
+    SPY_LIST_OP_COPY,
+    SPY_LIST_OP_FILL,
+    SPY_LIST_OP_WRITE,
+    SPY_LIST_OP_BARRIER,
+    SPY_LIST_OP_PUSH_LABEL,
+    SPY_LIST_OP_POP_LABEL,
+    SPY_LIST_OP_MARKER,
+    SPY_LIST_OP_TIMESTAMP
+} spy_list_op_kind;
+
+// One recorded operation, for spy_list_desc.on_record.
+typedef struct spy_list_op {
+    spy_list_op_kind kind;
+    uint32_t index;   // in the list, from 0
+    const char *name; // function, label or marker; "" for others. Valid during the callback
+} spy_list_op;
+
+typedef struct spy_list_desc {
+    const char *label; // name in debug tools, round each submission, and in messages
+    // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data; // handed to on_record
+} spy_list_desc;
+
+// Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
+// A list is recorded, finished, then submitted any number of times, also while earlier submissions run. It keeps the
+// memory of all tensors and the kernels it uses, so that these may be released in any order. Contents are read when the
+// GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
+// (spy_tensor_point_to) stays what it was in the list.
+// Threads: one at a time a device, as for all functions below.
+spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+void spy_retain_command_list(spy_command_list *list);
+// Threads: any, at any time; submitted work goes on. NULL is ignored.
+void spy_release_command_list(spy_command_list *list);
+
+// >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
+
+// Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
+// are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
+// SPY_ERROR_UNSUPPORTED.
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
+// Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
+spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
+// Record spy_tensor_fill() of a contiguous tensor.
+spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
+// Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
+spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
+// Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
+spy_status spy_list_barrier(spy_command_list *list);
+// Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.
+spy_status spy_list_push_label(spy_command_list *list, const char *name);
+spy_status spy_list_pop_label(spy_command_list *list);
+spy_status spy_list_marker(spy_command_list *list, const char *name);
+// Record a GPU time: when all operations before it are done, though those after it may have begun unless
+// spy_list_barrier() follows. At most 1,024 in a list; SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS.
+spy_status spy_list_timestamp(spy_command_list *list);
+
+// End the recording. All labels must have been popped.
+spy_status spy_list_finish(spy_command_list *list);
+
+// >>submitting
+
+// Do all operations in order, as if called one after another now, with barriers where memory needs them. The GPU gets
+// them as it gets calls; spy_flush() hands over the rest and gives the id to wait for. An error part of the way says
+// which operation it was; those before it were done.
+// Cost: below 0.5 us for a recorded call, nothing is allocated.
+spy_status spy_list_submit(spy_command_list *list);
+
+// The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
+// all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
+spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
+
+typedef struct spy_list_info {
+    uint32_t op_count;        // recorded operations
+    uint32_t call_count;      // of which are calls
+    uint32_t timestamp_count; // of which are timestamps
+    bool finished;
+    uint64_t submit_count;    // submissions so far
+} spy_list_info;
+
+// NULL or a released list: all zero, and an error for spy_take_error(NULL).
+spy_list_info spy_get_list_info(spy_command_list *list);
 
 #ifdef __cplusplus
 }
@@ -2378,6 +2648,8 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_exists(const char *path);
+// A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
+SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
@@ -2389,6 +2661,7 @@ typedef enum spyi_kind {
     SPYI_KIND_TENSOR,
     SPYI_KIND_PREPARED,
     SPYI_KIND_CURSOR,
+    SPYI_KIND_LIST,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
@@ -2920,6 +3193,17 @@ bool spyi_file_exists(const char *path) {
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
+uint64_t spyi_file_stamp(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    WIN32_FILE_ATTRIBUTE_DATA data;
+    if (!spyi_wide_path(path, wide) || !GetFileAttributesExW(wide, GetFileExInfoStandard, &data) ||
+        (data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
+        return 0;
+    uint64_t parts[4] = { data.ftLastWriteTime.dwHighDateTime, data.ftLastWriteTime.dwLowDateTime,
+                          data.nFileSizeHigh, data.nFileSizeLow };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -2979,6 +3263,23 @@ static FILE *spyi_file_open(const char *path, bool write) {
 bool spyi_file_exists(const char *path) {
     struct stat info;
     return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+// Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
+#if defined(__APPLE__)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
+#elif defined(st_mtime)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtim.tv_nsec)
+#else
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimensec)
+#endif
+
+uint64_t spyi_file_stamp(const char *path) {
+    struct stat info;
+    if (!path || stat(path, &info) != 0 || S_ISDIR(info.st_mode)) return 0;
+    uint64_t parts[4] = { (uint64_t)info.st_mtime, SPYI_STAT_NS(info), (uint64_t)info.st_size,
+                          (uint64_t)info.st_ino };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
 void *spyi_library_open(const char *path) {
@@ -3478,9 +3779,16 @@ typedef struct spyi_dispatch {
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
     const spyi_binding *bindings; // binding_count of the kernel
-    uint32_t groups[3];           // each > 0 and within limits
+    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
+    uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset;     // where in the chunk: a multiple of 4
     bool barrier;                 // this work must see all earlier work finished
 } spyi_dispatch;
+
+// Names for debug tools: of the work between push and pop, or of a point.
+typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
+
+#define SPYI_TIME_SLOTS 1024u // for time_mark
 
 typedef struct spyi_limits {
     spy_device_info info; // what the user sees
@@ -3525,7 +3833,8 @@ struct spyi_backend {
                                 spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. Each is part of the open batch, whose
+    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
+    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
     // number is open_submit(); work with number n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
@@ -3548,6 +3857,15 @@ struct spyi_backend {
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
                        spyi_text *error); // submits first if need be
+
+    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
+    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
+    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
+    // units of limits.info.timestamp_period_ns.
+    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
+                             spyi_text *error);
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
@@ -3597,6 +3915,7 @@ typedef struct spyi_null_desc {
     uint32_t subgroup_size;       // 32
     uint32_t features;            // all SPY_FEATURE_*; without POINTERS when bindings_only
     uint64_t memory_bytes;        // 4 GiB; allocations beyond it fail
+    double timestamp_period_ns;   // 1; the clock goes on 1000 ticks with each dispatch
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
@@ -3607,7 +3926,8 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
-    SPYI_NULL_UPLOAD
+    SPYI_NULL_UPLOAD,
+    SPYI_NULL_LABEL
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
@@ -3617,15 +3937,15 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // dispatch
-    const char *label; // the kernel's; "" if it has none
+    const char *label; // the kernel's; "" if it has none. Of labels: the name, "" for a pop
     uint32_t group_size;
-    uint32_t groups[3];
+    uint32_t groups[3]; // indirect ones have them from `from` once they are done
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    // copy: both; fill and upload: to
+    // copy: both; fill and upload: to; indirect dispatch: from
     uint64_t to, to_offset; // handle, bytes
     uint64_t from, from_offset;
     uint64_t size;    // bytes
@@ -3660,7 +3980,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // create_kernel
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload
+    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
@@ -3716,6 +4036,8 @@ typedef struct spyi_null_gpu {
     uint64_t open, finished; // submit numbers
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
+    uint64_t marks[SPYI_TIME_SLOTS]; // ticks
+    uint32_t label_depth;            // pushed and not popped
     int time_state; // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
@@ -3782,6 +4104,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
     uint64_t i;
     switch (op->kind) {
     case SPYI_NULL_DISPATCH:
+        if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
         if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
         spyi_atomic_add(&op->kernel->pending, -1);
         op->kernel = NULL; // may be destroyed from now on
@@ -3791,6 +4114,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
         for (i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
         break;
     case SPYI_NULL_UPLOAD: memcpy(op->to_memory, op->data, (size_t)op->size); break;
+    case SPYI_NULL_LABEL: break;
     }
 }
 
@@ -4036,6 +4360,7 @@ static const char *spyi_null_kind_name(spyi_null_op_kind kind) {
     case SPYI_NULL_DISPATCH: return "dispatch";
     case SPYI_NULL_COPY: return "copy";
     case SPYI_NULL_FILL: return "fill";
+    case SPYI_NULL_LABEL: return "label";
     default: return "upload";
     }
 }
@@ -4108,7 +4433,15 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
     uint32_t i;
     if (!k) return spyi_null_broken(n, error, "dispatch: the kernel is NULL");
-    for (i = 0; i < 3; i++) {
+    if (d->indirect) {
+        if (d->indirect_offset % 4 != 0)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": group counts at %llu are misaligned",
+                                    k->label, (unsigned long long)d->indirect_offset);
+        if (!spyi_null_range(n, "dispatch: group counts", d->indirect, d->indirect_offset, sizeof d->groups,
+                             error))
+            return SPY_ERROR_INTERNAL;
+    }
+    for (i = 0; i < 3 && !d->indirect; i++) {
         if (d->groups[i] == 0 || d->groups[i] > limits->info.max_group_count)
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
@@ -4145,7 +4478,14 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
     op->group_size = k->group_size;
-    memcpy(op->groups, d->groups, sizeof op->groups);
+    if (d->indirect) {
+        op->from = d->indirect;
+        op->from_offset = d->indirect_offset;
+        op->from_memory = spyi_null_range(n, "dispatch", op->from, op->from_offset, sizeof op->groups, error);
+        op->size = sizeof op->groups;
+    } else {
+        memcpy(op->groups, d->groups, sizeof op->groups);
+    }
     op->block_by_address = k->block_by_address;
     op->block_size = k->block_size;
     op->block = bytes;
@@ -4328,6 +4668,49 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
     return status;
 }
 
+// The clock stands at 1000 ticks for each dispatch recorded so far.
+static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (slot >= SPYI_TIME_SLOTS)
+        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
+    n->marks[slot] = n->recorded_dispatches * 1000u;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                       bool barrier, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    if (count == 0 || count > SPYI_TIME_SLOTS || offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", count,
+                                (unsigned long long)offset);
+    return spyi_null_upload(gpu, to, offset, n->marks, count * sizeof *n->marks, barrier, error);
+}
+
+// >>labels
+
+static spy_status spyi_null_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_op *op;
+    unsigned char *bytes;
+    size_t size;
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (kind == SPYI_LABEL_POP && n->label_depth == 0)
+        return spyi_null_broken(n, error, "label: a pop without a push");
+    if (kind != SPYI_LABEL_POP && !name) return spyi_null_broken(n, error, "label: the name is NULL");
+    size = kind == SPYI_LABEL_POP ? 1 : strlen(name) + 1;
+    op = spyi_null_new_op(n, SPYI_NULL_LABEL, false, size, &bytes, error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(bytes, kind == SPYI_LABEL_POP ? "" : name, size);
+    op->label = (const char *)bytes;
+    if (kind == SPYI_LABEL_PUSH) n->label_depth++;
+    if (kind == SPYI_LABEL_POP) n->label_depth--;
+    return spyi_null_add_op(n, op, error);
+}
+
 // >>device
 
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
@@ -4357,6 +4740,8 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->max_inline_block_bytes = limits->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
     info->max_binding_bytes = limits->max_binding_bytes;
+    info->timestamp_period_ns = d->timestamp_period_ns > 0 ? d->timestamp_period_ns : 1;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) info->timestamp_period_ns = 0;
 }
 
 static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -4445,7 +4830,10 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_open_submit,
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
-                                                     spyi_null_wait };
+                                                     spyi_null_wait,
+                                                     spyi_null_label,
+                                                     spyi_null_time_mark,
+                                                     spyi_null_time_store };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -4623,6 +5011,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    spy_file_hook files;
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
@@ -4634,16 +5023,21 @@ spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opene
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;   // file, or NULL
-    const char *source; // text, or NULL: read from path
-    size_t source_size; // 0: to the NUL
-    const char *name;   // module name to import; NULL: from path, else "module"
+    const char *path;        // file, or NULL
+    const char *source;      // text, or NULL: read from path
+    size_t source_size;      // 0: to the NUL
+    const void *precompiled; // a .slang-module file's contents, or NULL
+    size_t precompiled_size;
+    const char *name; // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
     size_t define_count;
     spyi_unit *const *link;
     size_t link_count;
+    const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
+    size_t conformance_count;
+    spy_compile_options options;
 } spyi_unit_desc;
 
 // Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
@@ -4652,7 +5046,20 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
-SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
+SPYI_FN uint32_t
+spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+// The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
+// text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
+SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
+                                    spyi_unit **fresh, spyi_text *error);
+// Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.
+SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
+// Whether a file that the unit was made of, or one that was looked for in vain, is another one now.
+SPYI_FN bool spyi_unit_changed(const spyi_unit *unit);
+// Whether the unit was made of `other`'s own file.
+SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
+// The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
+SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
 SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
@@ -4734,6 +5141,28 @@ SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarat
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
+// >>entry points
+// What the system gives to a parameter of a compute shader.
+typedef enum spyi_system {
+    SPYI_SYSTEM_NONE,
+    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
+    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+} spyi_system;
+
+#define SPYI_MOST_ENTRY_PARAMS 64
+
+typedef struct spyi_entry {
+    uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
+    uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
+    uint32_t block_size;
+} spyi_entry;
+
+// The function of that name, seen as a compute shader.
+SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
+
 // >>code
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
@@ -4752,6 +5181,10 @@ typedef struct spyi_conformances {
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
+// As spyi_unit_compile(), with the unit's own shader `entry` as entry point; fills own's places. `source` is linked to it.
+SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                         const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                         spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
@@ -4791,13 +5224,25 @@ enum {
 };
 enum {
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
+    SPYI_SL_OPTION_FLOAT_MODE = 43,
+    SPYI_SL_OPTION_DEBUG_INFO = 44,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
     SPYI_SL_OPTION_USE_ENTRY_POINT_NAME = 52,
     SPYI_SL_OPTION_SCALAR_LAYOUT = 55,
+    SPYI_SL_OPTION_EXPERIMENTAL = 130,
     SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS = 143,
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
+enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum {
+    SPYI_SL_OPTIMIZATION_NONE = 0,
+    SPYI_SL_OPTIMIZATION_DEFAULT = 1,
+    SPYI_SL_OPTIMIZATION_HIGH = 2,
+    SPYI_SL_OPTIMIZATION_MAXIMAL = 3,
+    SPYI_SL_DEBUG_MINIMAL = 1,
+    SPYI_SL_DEBUG_STANDARD = 2
+};
 enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
     SPYI_SL_CATEGORY_UNIFORM = 8,
@@ -4966,10 +5411,12 @@ struct spyi_sl_global_table {
     const char *(*getBuildTagString)(spyi_sl_global *);
     spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
         getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
-        checkCompileTargetSupport, checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule,
-        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
-        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
-        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
+        checkCompileTargetSupport;
+    spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
+    spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
+        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
+        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule,
+        loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {
@@ -4982,8 +5429,9 @@ struct spyi_sl_session_table {
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
         getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    // The conformance is a component too.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
-                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_type *interface_type, spyi_sl_component **,
                                                          spyi_sl_int id, // -1: chosen
                                                          spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
@@ -4994,7 +5442,9 @@ struct spyi_sl_session_table {
     spyi_sl_slot isBinaryModuleUpToDate;
     spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
                                                   const char *text, spyi_sl_blob **diagnostics);
-    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob;
+    spyi_sl_slot getDynamicObjectRTTIBytes;
+    spyi_sl_result (*loadModuleInfoFromIRBlob)(spyi_sl_session *, spyi_sl_blob *, spyi_sl_int *version,
+                                               const char **compiler_version, const char **name);
     spyi_sl_result (*getDeclSourceLocation)(spyi_sl_session *, spyi_sl_decl *, spyi_sl_source_location *);
 };
 
@@ -5056,6 +5506,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
     X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
     X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
+    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
     X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
     X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \
@@ -5093,8 +5545,6 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
     X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
     X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
-    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
-    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \
     X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                              \
     X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))               \
@@ -5125,6 +5575,11 @@ struct spyi_sl_module_table {
     X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
     X(uint64_t, spReflection_getEntryPointCount, (spyi_sl_layout *))                                         \
     X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
+    X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
+      (spyi_sl_entry_layout *, unsigned))                                                                    \
+    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
+    X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 
@@ -5171,6 +5626,8 @@ typedef struct spyi_sl_live {
     spyi_sl_layout *layout;    // of the module: where names are looked up
     spyi_sl_component **links; // modules of the linked units, borrowed
     uint32_t link_count;
+    spyi_sl_component **conformances; // ours
+    uint32_t conformance_count;
     size_t kept_kib;      // estimate of what queries and kernels have left in it
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
     uint32_t by_id_count;
@@ -5187,8 +5644,15 @@ typedef struct spyi_sl_stored {
 
 typedef struct spyi_sl_source_files { // the file system that Slang sees; `object` is first
     spyi_sl_files object;
-    const spyi_compiler *compiler;
+    spyi_compiler *compiler;
 } spyi_sl_source_files;
+
+// A unit that is being loaded. Files are read only then: what kernels and fresh sessions need is in memory.
+typedef struct spyi_sl_loading {
+    spyi_unit *unit;
+    spyi_sl_session *session;
+    spyi_text notes; // about files that were there and could not be used
+} spyi_sl_loading;
 
 struct spyi_compiler {
     spyi_context *ctx;
@@ -5203,14 +5667,29 @@ struct spyi_compiler {
     const spyi_sl_library *library;  // NULL until the first unit
     uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
+    spy_file_hook hook;
+    spyi_sl_loading *loading; // NULL: no unit is
     spyi_atomic loads;
 };
+
+typedef struct spyi_sl_watched { // a file that a unit was made of, or would have been
+    char *path;
+    uint64_t stamp; // before it was read; 0: it was not there
+} spyi_sl_watched;
 
 struct spyi_unit {
     spyi_compiler *compiler;
     uint32_t serial;        // unique in the compiler
     spyi_atomic references; // its owner and the units that link it
     char *name, *path;
+    char *given_name, *given_path; // as in the desc; NULL: not given
+    spyi_text given;               // text or precompiled bytes of the desc
+    bool has_given, precompiled;
+    char **conformances;
+    size_t conformance_count;
+    spy_compile_options options;
+    spyi_sl_watched *watched;
+    size_t watched_count;
     char **include_paths;
     size_t include_path_count;
     spy_define *defines;
@@ -5226,6 +5705,35 @@ struct spyi_unit {
 // The unit's session, replaced by a fresh one when it has grown. `kib`: what the coming query will leave in it.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
+
+// >>source.c: where text comes from
+
+// The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
+SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
+// The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
+SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
+SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
+// Takes our seal off a precompiled module and checks it. false: damaged, or of another Slang; `error` says which.
+SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, spyi_text *bytes,
+                                spyi_text *error);
+SPYI_FN void spyi_source_seal(spyi_text *bytes);
+SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
+// Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.
+SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
+
+// >>options.c
+
+enum { SPYI_SL_MOST_OPTIONS = 10 };
+// Fills `out` with what every session has and what the unit asks for; gives their number.
+SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
+// Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
+SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
+
+// >>code.c
+
+// "Type : IInterface" or "Type : IInterface = id" as a part of programs; NULL: `messages` says why.
+SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                               spyi_text *messages);
 
 // >>reflect.c
 
@@ -5253,6 +5761,10 @@ SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *fu
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
+
+// >>entry.c
+// Where the parameters of a linked program's entry point lie.
+SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
 // >>names.c
 
@@ -5581,6 +6093,7 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
+        copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
 }
@@ -6246,6 +6759,308 @@ void spyi_sl_release(void) {
     spyi_global_unlock();
 }
 
+// >>compiler/source.c ---------------------------------------------------------------------------------------
+
+// Where a unit's text comes from: the file hook, the disk, the search paths. What was asked for is remembered with a
+// stamp of each file, so that a change is noticed; what precompiled modules hold is checked before Slang sees it.
+
+// >>files that a unit depends on
+
+static uint64_t spyi_source_stamp(const spyi_compiler *c, const char *path) {
+    uint64_t stamp = c->hook.stamp ? c->hook.stamp(path, c->hook.user_data) : 0;
+    return stamp ? stamp : spyi_file_stamp(path);
+}
+
+static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
+    for (size_t i = 0; i < unit->watched_count; ++i)
+        if (strcmp(unit->watched[i].path, path) == 0) return;
+    if (unit->watched_count % 16 == 0) {
+        spyi_sl_watched *grown =
+            (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
+        if (!grown) return; // one file less to notice
+        unit->watched = grown;
+    }
+    unit->watched[unit->watched_count].path = spyi_strdup(path);
+    unit->watched[unit->watched_count].stamp = stamp;
+    if (unit->watched[unit->watched_count].path) unit->watched_count++;
+}
+
+void spyi_unit_unwatch(spyi_unit *unit) {
+    for (size_t i = 0; i < unit->watched_count; ++i) free(unit->watched[i].path);
+    free(unit->watched);
+    unit->watched = NULL;
+    unit->watched_count = 0;
+}
+
+void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed) {
+    spyi_sl_watched *old = unit->watched;
+    size_t count = unit->watched_count;
+    unit->watched = failed ? failed->watched : NULL;
+    unit->watched_count = failed ? failed->watched_count : 0;
+    if (failed) {
+        failed->watched = NULL;
+        failed->watched_count = 0;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        spyi_unit_watch(unit, old[i].path, spyi_source_stamp(unit->compiler, old[i].path));
+        free(old[i].path);
+    }
+    free(old);
+}
+
+bool spyi_unit_changed(const spyi_unit *unit) {
+    for (size_t i = 0; i < unit->watched_count; ++i)
+        if (spyi_source_stamp(unit->compiler, unit->watched[i].path) != unit->watched[i].stamp) return true;
+    return false;
+}
+
+// "a/./b/../c.slang" and "a\c.slang" become "a/c.slang": a path is compared as it is meant.
+static void spyi_source_plain_path(const char *path, spyi_text *out) {
+    if (*path == '/' || *path == '\\') spyi_text_add(out, "/");
+    size_t root = out->size, climbs = root; // up to `climbs` there are only ".."
+    while (*path) {
+        size_t n = strcspn(path, "/\\");
+        bool up = n == 2 && path[0] == '.' && path[1] == '.';
+        if (up && out->size > climbs) { // takes the last part off
+            while (out->size > root && out->data[out->size - 1] != '/') --out->size;
+            if (out->size > root) --out->size;
+            out->data[out->size] = '\0';
+        } else if (n && !(n == 1 && path[0] == '.')) {
+            if (out->size > root) spyi_text_add(out, "/");
+            spyi_text_add_n(out, path, n);
+            if (up) climbs = out->size;
+        }
+        path += n + (path[n] != '\0');
+    }
+}
+
+bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
+    if (other->has_given && !other->given_path) return false; // its path is made up
+    spyi_text wanted = { NULL, 0, 0 }, path = { NULL, 0, 0 };
+    bool found = false;
+    spyi_source_plain_path(other->path, &wanted);
+    for (size_t i = 0; i < unit->watched_count && !found; ++i) {
+        spyi_text_clear(&path);
+        spyi_source_plain_path(unit->watched[i].path, &path);
+        found = unit->watched[i].stamp && strcmp(spyi_text_str(&path), spyi_text_str(&wanted)) == 0;
+    }
+    spyi_text_free(&path);
+    spyi_text_free(&wanted);
+    return found;
+}
+
+// >>reading
+
+bool spyi_source_read(spyi_compiler *c, const char *path, spyi_text *out) {
+    spyi_sl_loading *loading = c->loading;
+    // Stamped before it is read: what is written meanwhile counts as a change.
+    if (loading) spyi_unit_watch(loading->unit, path, spyi_source_stamp(c, path));
+    spy_file file;
+    memset(&file, 0, sizeof file);
+    if (!c->hook.open || !c->hook.open(path, &file, c->hook.user_data)) return spyi_file_read(path, out);
+    bool good = file.data || file.size_bytes == 0;
+    spyi_text_clear(out);
+    if (good && file.size_bytes) spyi_text_add_n(out, (const char *)file.data, file.size_bytes);
+    if (!good && loading)
+        spyi_text_add(&loading->notes, "%s: the file hook gave %zu bytes at NULL\n", path, file.size_bytes);
+    if (c->hook.close) c->hook.close(&file, c->hook.user_data);
+    return good;
+}
+
+static bool spyi_source_is_absolute(const char *path) {
+    return path[0] == '/' || path[0] == '\\' || (path[0] && path[1] == ':');
+}
+
+spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error) {
+    spyi_compiler *c = unit->compiler;
+    if (spyi_source_read(c, path, out)) return SPY_OK;
+    size_t count = spyi_source_is_absolute(path) ? 0 : unit->include_path_count + c->include_path_count;
+    spyi_text at = { NULL, 0, 0 };
+    spyi_text_add(error, "%s: the file cannot be read", path);
+    for (size_t i = 0; i < count; ++i) {
+        const char *folder = i < unit->include_path_count ? unit->include_paths[i]
+                                                          : c->include_paths[i - unit->include_path_count];
+        spyi_text_clear(&at);
+        spyi_text_add(&at, "%s/%s", folder, path);
+        if (spyi_source_read(c, at.data, out)) {
+            free(unit->path);
+            unit->path = at.data;
+            spyi_text_free(error);
+            return SPY_OK;
+        }
+        spyi_text_add(error, "%s%s", i ? ", " : "; nor is it in the include paths ", folder);
+    }
+    spyi_text_free(&at);
+    return SPY_ERROR_IO;
+}
+
+// >>precompiled modules
+
+// libslang crashes on a damaged module (in 15 of 40 tries with one byte to twenty changed) and on one that another
+// version wrote. So a file that we write ends with a seal, which Slang's own readers skip: a word and a hash of what
+// stands before it. Of a file without one (slangc's) only the frame and the version can be checked.
+static const char spyi_source_seal_word[8] = { 'S', 'P', 'Y', 'S', 'E', 'A', 'L', '1' };
+enum { SPYI_SOURCE_SEAL_SIZE = 16, SPYI_SOURCE_FRAME_SIZE = 12 };
+
+bool spyi_source_is_precompiled(const char *path) {
+    static const char ending[] = ".slang-module";
+    size_t n = path ? strlen(path) : 0;
+    return n >= sizeof ending - 1 && strcmp(path + n - (sizeof ending - 1), ending) == 0;
+}
+
+void spyi_source_seal(spyi_text *bytes) {
+    uint64_t hash = spyi_hash(bytes->data, bytes->size, 0);
+    spyi_text_add_n(bytes, spyi_source_seal_word, sizeof spyi_source_seal_word);
+    spyi_text_add_n(bytes, (const char *)&hash, sizeof hash);
+}
+
+bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, spyi_text *bytes,
+                        spyi_text *error) {
+    size_t size = bytes->size, framed = 0;
+    if (size < SPYI_SOURCE_FRAME_SIZE || memcmp(bytes->data, "RIFF", 4) != 0) {
+        spyi_text_add(error, "is not a precompiled Slang module, or damaged at its beginning");
+        return false;
+    }
+    for (int i = 3; i >= 0; --i) framed = framed << 8 | (uint8_t)bytes->data[4 + i];
+    framed += 8;
+    bool room = size >= SPYI_SOURCE_FRAME_SIZE + SPYI_SOURCE_SEAL_SIZE;
+    const char *seal = bytes->data + (room ? size - SPYI_SOURCE_SEAL_SIZE : 0);
+    bool sealed = room && memcmp(seal, spyi_source_seal_word, sizeof spyi_source_seal_word) == 0;
+    if (sealed) bytes->size = size - SPYI_SOURCE_SEAL_SIZE;
+    bool good = bytes->size == framed;
+    if (sealed && good) {
+        uint64_t hash = spyi_hash(bytes->data, framed, 0);
+        good = memcmp(seal + sizeof spyi_source_seal_word, &hash, sizeof hash) == 0;
+    }
+    if (!good) {
+        spyi_text_add(error, "is damaged or cut off (%zu bytes)", size);
+        return false;
+    }
+    spyi_sl_int version = 0;
+    const char *writer = NULL, *name = NULL;
+    spyi_sl_blob *blob = library->slang_createBlob(bytes->data, bytes->size);
+    spyi_sl_result result =
+        blob ? session->v->loadModuleInfoFromIRBlob(session, blob, &version, &writer, &name) : -1;
+    if (result < 0 || !writer) {
+        spyi_text_add(error, "is not a precompiled Slang module, or damaged");
+        good = false;
+    } else if (strcmp(writer, library->version) != 0) {
+        spyi_text_add(error, "was written by Slang %s, and only that version can read it; this is Slang %s",
+                      writer, library->version);
+        good = false;
+    }
+    spyi_sl_blob_free(&blob);
+    return good;
+}
+
+bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
+    spyi_sl_blob *blob = NULL;
+    spyi_global_lock();
+    spyi_sl_module *module = unit->live->module;
+    bool good = module->v->serialize(module, &blob) >= 0 && blob && blob->v->getBufferSize(blob) > 0;
+    spyi_text_clear(out);
+    if (good)
+        spyi_text_add_n(out, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
+    spyi_sl_blob_free(&blob);
+    spyi_global_unlock();
+    if (good) spyi_source_seal(out);
+    return good;
+}
+
+// >>compiler/options.c --------------------------------------------------------------------------------------
+
+// Compile options of a unit: what is asked of every session that has it, and what cannot be had.
+
+static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
+    spyi_sl_option o;
+    memset(&o, 0, sizeof o);
+    o.name = name;
+    o.value.kind = SPYI_SL_OPTION_KIND_INT;
+    o.value.int0 = value;
+    return o;
+}
+
+// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+static int32_t spyi_sl_optimization(spy_optimization o) {
+    switch (o) {
+    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
+    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
+    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
+    default: return SPYI_SL_OPTIMIZATION_NONE;
+    }
+}
+
+uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]) {
+    const spy_compile_options *o = &unit->options;
+    uint32_t n = 0;
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
+    if (unit->compiler->target == SPYI_TARGET_SPIRV)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
+    if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
+                                                                     ? SPYI_SL_DEBUG_STANDARD
+                                                                     : SPYI_SL_DEBUG_MINIMAL);
+    if (o->float_mode != SPY_FLOAT_MODE_DEFAULT)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_FLOAT_MODE, o->float_mode == SPY_FLOAT_MODE_FAST
+                                                                     ? SPYI_SL_FLOAT_FAST
+                                                                     : SPYI_SL_FLOAT_PRECISE);
+    if (o->experimental_features) out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_EXPERIMENTAL, 1);
+    SPYI_ASSERT(n <= SPYI_SL_MOST_OPTIONS);
+    return n;
+}
+
+// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+static bool spyi_sl_knows_precise(const char *version) {
+    char *end = NULL;
+    unsigned long year = strtoul(version, &end, 10);
+    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return year > 2026 || (year == 2026 && release >= 14);
+}
+
+spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    const spy_compile_options *o = &unit->options;
+    const spyi_sl_library *lib = unit->compiler->library;
+    if ((unsigned)o->optimization > SPY_OPTIMIZATION_HIGHEST ||
+        (unsigned)o->debug_info > SPY_DEBUG_INFO_FULL || (unsigned)o->float_mode > SPY_FLOAT_MODE_FAST) {
+        spyi_text_add(error,
+                      "options have optimization %d, debug_info %d, float_mode %d; one is not of its enum",
+                      (int)o->optimization, (int)o->debug_info, (int)o->float_mode);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    bool optimize = o->optimization > SPY_OPTIMIZATION_NONE;
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) {
+        if (!optimize && o->debug_info <= SPY_DEBUG_INFO_NONE && o->float_mode == SPY_FLOAT_MODE_DEFAULT)
+            return SPY_OK;
+        spyi_text_add(error,
+                      "options.optimization, debug_info and float_mode reach SPIR-V only, not this backend");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (optimize &&
+        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
+        spyi_text_add(
+            error,
+            "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
+            "SPY_OPTIMIZATION_NONE is possible",
+            lib->version, lib->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
+        spyi_text_add(error,
+                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
+                      "and later honour it",
+                      lib->version);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_FAST)
+        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
+    return SPY_OK;
+}
+
 // >>compiler/session.c --------------------------------------------------------------------------------------
 
 // Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all
@@ -6326,7 +7141,8 @@ static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
 }
 
 static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
-    const spyi_compiler *compiler = ((const spyi_sl_source_files *)self)->compiler;
+    spyi_compiler *compiler = ((spyi_sl_source_files *)self)->compiler;
+    spyi_sl_loading *loading = compiler->loading;
     spyi_text text = { NULL, 0, 0 };
     const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
     bool found = false;
@@ -6345,8 +7161,14 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
-    } else {
-        found = spyi_file_read(path, &text);
+    } else if (loading) {
+        found = spyi_source_read(compiler, path, &text);
+        if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
+            spyi_text why = { NULL, 0, 0 };
+            found = spyi_source_unseal(compiler->library, loading->session, &text, &why);
+            if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
+            spyi_text_free(&why);
+        }
     }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
@@ -6362,31 +7184,12 @@ static const spyi_sl_files_table spyi_sl_files_functions = {
 
 // >>sessions
 
-static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
-    spyi_sl_option o;
-    memset(&o, 0, sizeof o);
-    o.name = name;
-    o.value.kind = SPYI_SL_OPTION_KIND_INT;
-    o.value.int0 = value;
-    return o;
-}
-
 static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_global *global = c->library->global;
     spyi_sl_session *session = NULL;
-    spyi_sl_option options[8];
-    uint32_t option_count = 0;
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks
-    // its library (slang-glslang), and both wheels then give the same code. Slang's own passes run all the
-    // same.
-    if (c->target == SPYI_TARGET_SPIRV)
-        options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+    spyi_sl_option options[SPYI_SL_MOST_OPTIONS];
+    uint32_t option_count = spyi_sl_options(unit, options);
 
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
@@ -6437,6 +7240,9 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
 static void spyi_sl_live_close(spyi_sl_live *live) {
     if (!live) return;
+    for (uint32_t i = 0; i < live->conformance_count; ++i)
+        live->conformances[i]->v->release(live->conformances[i]);
+    free((void *)live->conformances);
     if (live->session) live->session->v->release(live->session); // its modules go with it
     free(live->links);
     free(live->by_id);
@@ -6459,9 +7265,11 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
 
 // Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
 // loaded before their importers, so what fails is tried again after the others.
-static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session,
+static spyi_sl_module *spyi_sl_load_stored(spyi_compiler *c, spyi_sl_session *session,
                                            const spyi_sl_stored *stored, size_t count, const char *name) {
     spyi_sl_module *module = NULL;
+    spyi_sl_loading *loading = c->loading;
+    c->loading = NULL; // the files may have changed since
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -6478,6 +7286,7 @@ static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_sessi
             if (!module) ++missing;
         }
     }
+    c->loading = loading;
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
@@ -6544,8 +7353,41 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
     return false;
 }
 
-// A session with the unit's modules: from `text`, or from what is stored when text is NULL.
-static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_text *messages) {
+// The unit's own module, from its text or its precompiled form.
+static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
+                                            spyi_text *messages) {
+    const spyi_sl_library *library = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL, *blob = NULL;
+    spyi_sl_module *module = NULL;
+    unit->compiler->loading->session = session;
+    if (!unit->precompiled) {
+        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
+                                                        spyi_text_str(content), &diagnostics);
+    } else if (spyi_source_unseal(library, session, content, messages)) {
+        blob = library->slang_createBlob(content->data, content->size);
+        module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
+                      : NULL;
+        if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
+    }
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_blob_free(&blob);
+    return module;
+}
+
+// The unit's conformances as parts of programs. On failure `messages` says which one is none.
+static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
+    live->conformances =
+        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+    for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
+        spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
+        if (!made) return false;
+        live->conformances[live->conformance_count++] = made;
+    }
+    return live->conformances != NULL;
+}
+
+// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
+static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi_text *messages) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
@@ -6560,13 +7402,9 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            if (text)
-                live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name,
-                                                                            unit->path, text, &diagnostics);
-            else
-                live->module =
-                    spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            live->module =
+                content ? spyi_sl_load_content(unit, live->session, content, messages)
+                        : spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
@@ -6593,6 +7431,10 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
         return NULL;
     }
     spyi_sl_note_externs(unit, live);
+    if (!spyi_sl_conform(unit, live, messages)) {
+        spyi_sl_live_close(live);
+        return NULL;
+    }
     return live;
 }
 
@@ -6631,6 +7473,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
+    c->hook = desc->files;
     return c;
 }
 
@@ -6672,7 +7515,12 @@ static void spyi_unit_free(spyi_unit *unit) {
     }
     free(unit->defines);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
+    spyi_sl_free_strings(unit->conformances, unit->conformance_count);
     spyi_sl_stored_free(unit->stored, unit->stored_count);
+    spyi_unit_unwatch(unit);
+    spyi_text_free(&unit->given);
+    free(unit->given_name);
+    free(unit->given_path);
     free(unit->name);
     free(unit->path);
     free(unit);
@@ -6685,11 +7533,21 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
+    unit->given_name = spyi_strdup(desc->name);
+    unit->given_path = spyi_strdup(desc->path);
+    unit->has_given = desc->source || desc->precompiled;
+    unit->precompiled = desc->precompiled || (!desc->source && spyi_source_is_precompiled(desc->path));
+    if (desc->precompiled)
+        spyi_text_add_n(&unit->given, (const char *)desc->precompiled, desc->precompiled_size);
+    else if (desc->source)
+        spyi_text_add_n(&unit->given, desc->source,
+                        desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
-    else spyi_text_add(&path, "%s.slang", unit->name);
+    else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
+    unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
     unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
@@ -6698,6 +7556,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
         unit->define_count = i + 1;
     }
+    unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
+    unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
     unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
@@ -6707,54 +7567,128 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
-                          spyi_text *error) {
-    spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
-    *result = NULL;
-    if (desc->source) {
-        spyi_text_add_n(&text, desc->source, desc->source_size ? desc->source_size : strlen(desc->source));
-    } else if (!desc->path) {
+// The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
+// file's, or NULL.
+static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_text *content,
+                                    spyi_text *error) {
+    const char *place = unit->given_path ? unit->path : "the source";
+    if (instead) {
+        spyi_text ignored = { NULL, 0, 0 };
+        (void)spyi_source_find(unit, unit->given_path, content, &ignored); // its next change is what counts
+        spyi_text_free(&ignored);
+        spyi_text_clear(content);
+        spyi_text_add(content, "%s", instead);
+        unit->precompiled = false;
+    } else if (unit->has_given) {
+        if (unit->given.size) spyi_text_add_n(content, unit->given.data, unit->given.size);
+    } else if (!unit->given_path) {
         spyi_text_add(error, "a module needs a path or a source");
         return SPY_ERROR_INVALID_ARGUMENT;
-    } else if (!spyi_file_read(desc->path, &text)) {
-        spyi_text_add(error, "%s: the file cannot be read", desc->path);
-        spyi_text_free(&text);
-        return SPY_ERROR_IO;
+    } else {
+        spy_status status = spyi_source_find(unit, unit->given_path, content, error);
+        if (status != SPY_OK) return status;
+        place = unit->path;
     }
-    if (text.size && memchr(text.data, '\0', text.size)) {
-        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte",
-                      desc->path ? desc->path : "the source");
-        spyi_text_free(&text);
+    if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;
     }
-    spy_status status = spyi_compiler_ready(compiler, error);
-    spyi_unit *unit = status == SPY_OK ? spyi_unit_make(compiler, desc) : NULL;
-    if (unit) {
+    return SPY_OK;
+}
+
+// Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
+static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
+    spyi_compiler *compiler = unit->compiler;
+    spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_sl_loading loading;
+    memset(&loading, 0, sizeof loading);
+    loading.unit = unit;
+    spyi_global_lock();
+    compiler->loading = &loading;
+    spy_status status = spyi_unit_content(unit, instead, &content, error);
+    compiler->loading = NULL;
+    spyi_global_unlock();
+    if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
+    if (status == SPY_OK) status = spyi_sl_check_options(unit, &loading.notes, error);
+    if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
         spyi_global_lock();
-        unit->live = spyi_sl_live_open(unit, spyi_text_str(&text), &messages);
-        if (!unit->live) {
-            status = SPY_ERROR_COMPILE;
-            spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
-        } else {
+        compiler->loading = &loading;
+        unit->live = spyi_sl_live_open(unit, &content, &messages);
+        compiler->loading = NULL;
+        if (unit->live)
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
-            spyi_sl_keep_embedded(compiler, unit->live->session);
-        }
+        if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
-        if (status == SPY_OK && messages.size)
+        bool strict = unit->live && messages.size && unit->options.warnings_as_errors;
+        if (!unit->live || strict) {
+            status = SPY_ERROR_COMPILE;
+            spyi_text_add(error, "module '%s' %s:\n%s", unit->name,
+                          strict              ? "has warnings, which are errors by its options"
+                          : unit->precompiled ? "cannot be loaded"
+                                              : "does not compile",
+                          spyi_text_str(&messages));
+        } else if (messages.size) {
             spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&messages));
-        if (status == SPY_OK) *result = unit;
-        else spyi_unit_release(unit);
-    } else if (status == SPY_OK) {
-        status = SPY_ERROR_OUT_OF_MEMORY;
+        }
     }
-    spyi_text_free(&text);
+    if (loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", loading.notes.data);
+    else if (loading.notes.size)
+        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, loading.notes.data);
+    spyi_text_free(&loading.notes);
+    spyi_text_free(&content);
     spyi_text_free(&messages);
     spyi_text_free(&step);
     return status;
+}
+
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
+                          spyi_text *error) {
+    spyi_unit *unit = spyi_unit_make(compiler, desc);
+    spy_status status = unit ? spyi_unit_open(unit, NULL, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *result = status == SPY_OK ? unit : NULL;
+    if (status != SPY_OK) spyi_unit_release(unit);
+    return status;
+}
+
+spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const *link, spyi_unit **fresh,
+                            spyi_text *error) {
+    spyi_unit_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.path = old->given_path;
+    desc.name = old->given_name;
+    if (source && old->has_given) {
+        desc.source = source;
+    } else if (old->has_given && old->precompiled) {
+        desc.precompiled = spyi_text_str(&old->given);
+        desc.precompiled_size = old->given.size;
+    } else if (old->has_given) {
+        desc.source = spyi_text_str(&old->given);
+        desc.source_size = old->given.size;
+    }
+    desc.include_paths = (const char *const *)old->include_paths;
+    desc.include_path_count = old->include_path_count;
+    desc.defines = old->defines;
+    desc.define_count = old->define_count;
+    desc.link = link;
+    desc.link_count = old->link_count;
+    desc.conformances = (const char *const *)old->conformances;
+    desc.conformance_count = old->conformance_count;
+    desc.options = old->options;
+    spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
+    spy_status status =
+        unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *fresh = status == SPY_OK ? unit : NULL;
+    if (unit && status != SPY_OK) spyi_unit_give_up(old, unit);
+    return status;
+}
+
+void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
+    spyi_unit_watch_too(unit, fresh);
+    spyi_unit_release(fresh);
 }
 
 void spyi_unit_release(spyi_unit *unit) {
@@ -7475,6 +8409,92 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&source);
     spyi_text_free(&module_name);
     spyi_text_free(&query_path);
+}
+
+// >>compiler/entry.c ----------------------------------------------------------------------------------------
+
+// Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
+
+static spyi_system spyi_sl_system(const char *semantic) {
+    static const struct {
+        const char *name;
+        spyi_system system;
+    } names[] = { { "SV_DISPATCHTHREADID", SPYI_SYSTEM_THREAD },
+                  { "SV_GROUPID", SPYI_SYSTEM_GROUP },
+                  { "SV_GROUPTHREADID", SPYI_SYSTEM_LOCAL },
+                  { "SV_GROUPINDEX", SPYI_SYSTEM_INDEX } };
+    char upper[32];
+    size_t n = semantic ? strlen(semantic) : 0;
+    if (n == 0 || n >= sizeof upper) return SPYI_SYSTEM_NONE;
+    for (size_t i = 0; i <= n; i++)
+        upper[i] = (char)(semantic[i] >= 'a' && semantic[i] <= 'z' ? semantic[i] - 'a' + 'A' : semantic[i]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(upper, names[i].name) == 0) return names[i].system;
+    return SPYI_SYSTEM_NONE;
+}
+
+// Whether the module itself declares it as an entry point.
+static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
+    bool found = false;
+    int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
+    for (int32_t i = 0; i < count && !found; i++) {
+        spyi_sl_entry_point *entry = NULL;
+        if (live->module->v->getDefinedEntryPoint(live->module, i, &entry) < 0 || !entry) continue;
+        spyi_sl_function *function = entry->v->getFunctionReflection(entry);
+        const char *own = function ? lib->spReflectionFunction_GetName(function) : NULL;
+        found = own && strcmp(own, name) == 0;
+        entry->v->release(entry);
+    }
+    return found;
+}
+
+void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_entry_point *entry = NULL;
+    memset(out, 0, sizeof *out);
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 4);
+    live->module->v->findAndCheckEntryPoint(live->module, name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = entry ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
+        spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+        uint64_t size[3] = { 0, 0, 0 };
+        unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+        lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
+        // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
+        bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, name);
+        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
+        for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+            spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+            out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
+        }
+    }
+    if (entry) entry->v->release(entry);
+    spyi_global_unlock();
+}
+
+void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
+    spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+    unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+    out->block_size = 0;
+    for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+        spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
+        size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
+        out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (size && out->offsets[i] + size > out->block_size)
+            out->block_size = (uint32_t)(out->offsets[i] + size);
+    }
+    out->block_size = (uint32_t)spyi_align(out->block_size, 4);
 }
 
 // >>compiler/declare.h --------------------------------------------------------------------------------------
@@ -8742,9 +9762,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
-// One conformance as a component; NULL: `messages` says why.
-static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
-                                                spyi_text *messages) {
+spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                       spyi_text *messages) {
     spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     spyi_sl_component *component = NULL;
     spyi_sl_blob *diagnostics = NULL;
@@ -8777,8 +9796,8 @@ static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *l
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_conformances conformances,
-                              spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_entry *own,
+                              spyi_conformances conformances, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -8788,23 +9807,26 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!module) return false;
+    spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
-        module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+        holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts = (spyi_sl_component **)calloc(
+        conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
-        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        parts[count] = spyi_sl_conformance(unit, live, conformances.items[i], messages);
         conforming = parts[count] != NULL;
         if (conforming) count++;
     }
     uint32_t owned = count;
     if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
+        if (own) parts[count++] = (spyi_sl_component *)holder;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
+        for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
         spyi_sl_diagnostics(&diagnostics, NULL, messages);
         if (result >= 0 && composite) {
@@ -8813,6 +9835,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         }
         if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
             good = spyi_code_take(unit, linked, code, messages);
+        if (good && own) spyi_sl_entry_places(unit, linked, own);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
@@ -8835,6 +9858,12 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
                              spyi_conformances conformances, spyi_code *code, spyi_text *error) {
+    return spyi_unit_compile_own(unit, kernel_name, source, entry, NULL, conformances, code, error);
+}
+
+spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                 const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                 spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -8845,14 +9874,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, own,
                                   conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, conformances, code, &ignored);
+                                 entry, own, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);
@@ -8941,6 +9970,11 @@ struct spy_module {
     spy_function *functions; // found so far
     spy_module **link;       // retained
     size_t link_count;
+    uint32_t generation; // reloads so far
+    bool reloading;      // one of those that the reload under way replaces
+    bool stale;          // its last reload failed: its files are newer than its code
+    bool tried;          // ... in the poll under way
+    spyi_unit *fresh;    // what it will have then
     spy_module *previous, *next;
 };
 
@@ -8951,7 +9985,9 @@ struct spy_function {
     spy_module *module;
     char *name;
     uint32_t id; // part of the plan key
-    spyi_overloads overloads;
+    spyi_overloads overloads; // none: gone with a reload
+    spyi_entry entry;         // once it has been dispatched
+    bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
@@ -8981,12 +10017,15 @@ struct spy_device {
     spyi_storage *readback;             // results to host memory of the running call
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
+    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
     struct spyi_cursor_range *cursor_ranges;
+    struct spy_command_list *lists;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
@@ -8994,6 +10033,8 @@ struct spy_device {
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
     char *dump_directory;
+    spy_reload_hook reload;
+    uint64_t reload_looked_ns; // last look of spy_poll_reload
     spy_device_stats stats;
 };
 
@@ -9014,6 +10055,19 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
 // ... and note the use, after the epoch was advanced if a barrier was needed.
 SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
                            bool writes, uint64_t submit);
+
+// One operation's use of a block.
+typedef struct spyi_use {
+    spyi_storage *storage;
+    uint64_t begin, end; // bytes from the block's start
+    bool reads, writes;
+    bool counts; // holds the group counts of an indirect dispatch
+} spyi_use;
+// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
+// use other memory too, which nobody knows.
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the operation.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
 
 // Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
@@ -9053,8 +10107,12 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
 
 // The name of an element type as spy_create_tensor takes it.
 SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error);
 // Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
-SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first, int64_t count);
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count);
 
 // >>meet.c
 // Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
@@ -9078,6 +10136,10 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *
                                             spyi_text *error);
 
 // >>copy.c
+// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error);
 // Sets each element to one value in C's layout; NULL: to zeros.
 SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
 
@@ -9092,8 +10154,12 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 // >>cursor.c
 SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
 
+// >>clock.c
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
+
 // >>args.c
-SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+SPYI_FN spy_arg spyi_custom_arg(const char *name,
+                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
@@ -9102,12 +10168,19 @@ SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
+// >>call/prepare.c
+// Waits for the compile threads of modules that are being reloaded.
+SPYI_FN void spyi_prepared_settle(spy_device *device);
+
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
+
+// >>call/list.c
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -9587,8 +10660,42 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
     return barrier;
 }
 
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
+    uint64_t written = use->storage->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
+    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
+}
+
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    bool barrier = untracked, counts = false;
+    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
+    barrier = spyi_take_barrier(device, barrier);
+    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
+    if (counts) device->counts_epoch = device->epoch;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        if (use->reads) spyi_note_use(device, use->storage, use->begin, use->end, false, submit);
+        if (use->writes) spyi_note_use(device, use->storage, use->begin, use->end, true, submit);
+    }
+    return barrier;
+}
+
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
-    if (barrier) device->barrier_owed = status != SPY_OK;
+    if (!barrier) return;
+    device->barrier_owed = status != SPY_OK;
+    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+}
+
+// All that follows must wait for what the kernel may have written where nobody knows.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
+    spyi_barrier_done(device, barrier, status);
+    if (!untracked) return;
+    device->barrier_owed = true;
+    device->untracked_epoch = device->epoch;
 }
 
 // >>data/meet.c ---------------------------------------------------------------------------------------------
@@ -10112,9 +11219,8 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
                      function, (long long)tensor->element_count, (long long)count, (long long)first);
 }
 
-// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
-static spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
-                                      size_t size_bytes, spyi_text *error) {
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error) {
     size_t stride = spyi_type_host_stride(tensor->type);
     uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
     if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
@@ -10373,17 +11479,38 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     }
 }
 
-static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    spy_status status = SPY_ERROR_OUT_OF_RANGE;
-    char *element = (char *)calloc(1, spyi_type_host_stride(t->type));
-    if (!element) {
+// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
+    *element = (char *)calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    if (!*element) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    if (spyi_fill_scalars(t->type, value, element)) status = spyi_tensor_repeat(t, element, error);
-    else spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    if (spyi_fill_scalars(t->type, value, *element)) return SPY_OK;
+    spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    free(*element);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    status = spyi_tensor_repeat(t, element, error);
     free(element);
     return status;
+}
+
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    char *image = element + spyi_type_host_stride(t->type);
+    spyi_type_to_device(t->type, image, element, 1);
+    *repeats = t->contiguous && spyi_repeat_pattern(t, image, pattern);
+    free(element);
+    return SPY_OK;
 }
 
 spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
@@ -12233,6 +13360,76 @@ spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
     return info;
 }
 
+// >>data/clock.c --------------------------------------------------------------------------------------------
+
+// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
+
+// The period's whole part exactly, so that large times keep their digits.
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
+    uint64_t whole = (uint64_t)period_ns;
+    return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
+}
+
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile.
+static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
+                                 spyi_text *error) {
+    const spy_backend *table = device->backend;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = ticks->storage;
+    use.begin = ticks->begin_bytes;
+    use.end = ticks->end_bytes;
+    use.writes = true;
+    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    uint64_t before = spyi_time_ns();
+    status = table->time_mark(device->gpu, 0, error);
+    if (status != SPY_OK) return status;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
+                               error);
+    spyi_uses_done(device, barrier, false, status);
+    if (status == SPY_OK)
+        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    *host_ns = before + (spyi_time_ns() - before) / 2;
+    return status;
+}
+
+static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
+    const spy_device_info *info = &device->base->limits.info;
+    spy_status status;
+    spy_shape one;
+    uint64_t ticks = 0;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", info->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    memset(&one, 0, sizeof one);
+    spy_tensor *tensor =
+        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+    if (!tensor) return status;
+    status = spyi_calibrate(device, tensor, &calibration->host_ns, error);
+    if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
+    calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return status;
+}
+
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration) {
+    const char *function = "spy_get_calibration";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (calibration) memset(calibration, 0, sizeof *calibration);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    spy_calibration got = { 0, 0 };
+    status = spyi_get_calibration(device, &got, &error);
+    if (status == SPY_OK && calibration) *calibration = got;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
 // >>data/module.c -------------------------------------------------------------------------------------------
 
 // Modules and functions: what a user loads and finds by name.
@@ -12267,8 +13464,21 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    if (!desc->path && !desc->source)
-        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    if (!desc->path && !desc->source && !desc->precompiled)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc has neither path nor source nor precompiled", function);
+    if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.precompiled %s", function,
+                         desc->source ? "and desc.source are both given" : "has precompiled_size_bytes 0");
+    if (desc->conformance_count && !desc->conformances)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc.conformance_count is %zu, conformances is NULL", function,
+                         desc->conformance_count);
+    for (size_t i = 0; i < desc->conformance_count; i++)
+        if (!desc->conformances[i] || !strchr(desc->conformances[i], ':'))
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.conformances[%zu] must be written as \"Type : IInterface\"", function,
+                             i);
     if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
@@ -12320,6 +13530,8 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.path = desc->path;
         unit.source = desc->source;
         unit.source_size = desc->source_size_bytes;
+        unit.precompiled = desc->precompiled;
+        unit.precompiled_size = desc->precompiled_size_bytes;
         unit.name = desc->name;
         unit.include_paths = desc->include_paths;
         unit.include_path_count = desc->include_path_count;
@@ -12327,6 +13539,9 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.define_count = desc->define_count;
         unit.link = link;
         unit.link_count = desc->link_count;
+        unit.conformances = desc->conformances;
+        unit.conformance_count = desc->conformance_count;
+        unit.options = desc->options;
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
         if (status == SPY_OK) {
             module->name = spyi_strdup(spyi_unit_name(module->unit));
@@ -12352,6 +13567,46 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
+spy_status spy_save_module(spy_module *module, const char *path) {
+    const char *function = "spy_save_module";
+    spy_status status = spyi_enter(module, SPYI_KIND_MODULE, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    if (!path || !path[0])
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
+                           path ? "\"\"" : "NULL");
+    else if (!spyi_unit_serialize(module->unit, &bytes))
+        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
+                           "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
+    else if (!spyi_file_write(path, bytes.data, bytes.size))
+        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written", function, path);
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes) {
+    const char *function = "spy_serialize_module";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return 0;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    size_t size = 0;
+    if (!data && capacity_bytes) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
+                  function, capacity_bytes);
+    } else if (!spyi_unit_serialize(module->unit, &bytes)) {
+        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
+                  function, module->name);
+    } else {
+        size = bytes.size;
+        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+    }
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return size;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -12365,7 +13620,11 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         for (found = module->functions; found; found = found->next)
             if (strcmp(found->name, name) == 0) break;
     }
-    if (!found && name && name[0]) {
+    if (found && found->overloads.count == 0) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
+                  function, module->name, name);
+        found = NULL;
+    } else if (!found && name && name[0]) {
         spyi_text error = { NULL, 0, 0 };
         spyi_overloads overloads = { NULL, 0 };
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
@@ -12611,6 +13870,209 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     return implements;
 }
 
+// >>data/reload.c -------------------------------------------------------------------------------------------
+
+// Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
+// of the old code leave the cache, and go once the GPU has finished with them.
+
+typedef struct spyi_reload_event { // for the hook
+    spy_module *module;            // retained
+    spy_status status;
+    char *message;
+} spyi_reload_event;
+
+typedef struct spyi_reload_run { // one public call
+    spy_device *device;
+    const char *function;
+    spy_status status; // of the first failure
+    spy_reload_info info;
+    spyi_reload_event *events;
+    size_t event_count;
+} spyi_reload_run;
+
+// A reference more, unless another thread has just dropped the last one.
+static bool spyi_reload_hold(spy_module *module) {
+    spyi_atomic *references = &module->object.references;
+    for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
+        if (spyi_atomic_swap_if(references, n, n + 1)) return true;
+    return false;
+}
+
+static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_status status,
+                             const char *message) {
+    if (!run->device->reload.func) return;
+    spyi_reload_event *grown =
+        (spyi_reload_event *)realloc(run->events, (run->event_count + 1) * sizeof *grown);
+    if (!grown) return;
+    run->events = grown;
+    if (!spyi_reload_hold(module)) return;
+    grown[run->event_count].module = module;
+    grown[run->event_count].status = status;
+    grown[run->event_count++].message = spyi_strdup(message);
+}
+
+// Ends a public call: outside of the device, so that the hook may use it.
+static void spyi_reload_finish(spyi_reload_run *run) {
+    spy_reload_hook hook = run->device->reload;
+    spyi_leave(run->device);
+    for (size_t i = 0; i < run->event_count; i++) {
+        spyi_reload_event *event = &run->events[i];
+        hook.func(event->module, event->status, event->message ? event->message : "", hook.user_data);
+        free(event->message);
+        spyi_object_release(&event->module->object);
+    }
+    free(run->events);
+}
+
+// >>which modules
+
+static bool spyi_reload_needed(const spy_module *module) {
+    return module->stale || spyi_unit_changed(module->unit);
+}
+
+// Marks a module, and of those that it links whatever has changed: their code is a part of its own.
+static void spyi_reload_mark(spy_module *module, bool needed) {
+    if (module->reloading) return;
+    module->reloading = needed;
+    for (size_t i = 0; i < module->link_count; i++)
+        spyi_reload_mark(module->link[i], spyi_reload_needed(module->link[i]));
+}
+
+static bool spyi_reload_uses_marked(const spy_module *module) {
+    for (size_t i = 0; i < module->link_count; i++)
+        if (module->link[i]->reloading) return true;
+    for (const spy_module *m = module->object.device->modules; m; m = m->next)
+        if (m->reloading && spyi_unit_reads(module->unit, m->unit)) return true;
+    return false;
+}
+
+static void spyi_reload_mark_users(spy_device *device) {
+    for (bool more = true; more;) {
+        more = false;
+        for (spy_module *m = device->modules; m; m = m->next) {
+            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            spyi_reload_mark(m, true);
+            more = true;
+        }
+    }
+}
+
+// >>one reload
+
+static spy_status spyi_reload_compile(spy_module *module, const char *source, spyi_text *error) {
+    spyi_unit **link = (spyi_unit **)malloc((module->link_count + 1) * sizeof *link);
+    if (!link) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < module->link_count; i++)
+        link[i] = module->link[i]->fresh ? module->link[i]->fresh : module->link[i]->unit;
+    spy_status status = spyi_unit_reload(module->unit, source, link, &module->fresh, error);
+    free(link);
+    return status;
+}
+
+// The old code gives way. Nothing can fail any more: a function that is not found again stays as a name.
+static void spyi_reload_replace(spy_module *module) {
+    spy_device *device = module->object.device;
+    spyi_unit_release(module->unit);
+    module->unit = module->fresh;
+    module->fresh = NULL;
+    module->generation++;
+    for (spy_function *f = module->functions; f; f = f->next) {
+        spyi_text ignored = { NULL, 0, 0 };
+        spyi_cache_forget_function(device, f);
+        spyi_overloads_free(&f->overloads);
+        f->entry_known = false;
+        if (spyi_unit_find_function(module->unit, f->name, &f->overloads, &ignored) != SPY_OK ||
+            f->overloads.count == 0)
+            spyi_overloads_free(&f->overloads);
+        spyi_text_free(&ignored);
+    }
+}
+
+// Replaces `root` and all that depends on it, or nothing.
+static void spyi_reload_run_one(spyi_reload_run *run, spy_module *root, const char *source) {
+    spy_device *device = run->device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spyi_reload_mark(root, true);
+    spyi_reload_mark_users(device);
+    spy_module *oldest = device->modules, *failed = NULL;
+    while (oldest->next) oldest = oldest->next;
+    for (spy_module *m = oldest; m && status == SPY_OK;
+         m = m->previous) { // those linked before those that link
+        if (!m->reloading) continue;
+        status = spyi_reload_compile(m, m == root ? source : NULL, &error);
+        if (status != SPY_OK) failed = m;
+    }
+    if (status == SPY_OK) spyi_prepared_settle(device);
+    for (spy_module *m = oldest; m; m = m->previous) {
+        if (!m->reloading) continue;
+        m->reloading = false;
+        m->stale = m->tried = status != SPY_OK;
+        if (status == SPY_OK) {
+            spyi_reload_replace(m);
+            run->info.reloaded++;
+            spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
+            spyi_reload_tell(run, m, SPY_OK, "");
+        } else if (m != failed) { // its files count as seen until they change again, as the failed one's do
+            spyi_unit_give_up(m->unit, m->fresh);
+            m->fresh = NULL;
+        }
+    }
+    if (failed) {
+        run->info.failed++;
+        if (run->status == SPY_OK) run->status = status;
+        spyi_fail(&device->ctx, status, "%s: module '%s' keeps its code: %s", run->function, root->name,
+                  spyi_text_str(&error));
+        spyi_reload_tell(run, failed, status, spyi_text_str(&error));
+    }
+    spyi_text_free(&error);
+}
+
+// >>the public functions
+
+spy_status spy_reload_module(spy_module *module, const char *source) {
+    const char *function = "spy_reload_module";
+    spy_status entered = spyi_enter(module, SPYI_KIND_MODULE, function);
+    if (entered != SPY_OK) return entered;
+    spyi_reload_run run;
+    memset(&run, 0, sizeof run);
+    run.device = module->object.device;
+    run.function = function;
+    spyi_reload_run_one(&run, module, source);
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
+spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info) {
+    const char *function = "spy_poll_reload";
+    if (info) memset(info, 0, sizeof *info);
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
+    spyi_reload_run run;
+    memset(&run, 0, sizeof run);
+    run.device = device;
+    run.function = function;
+    uint64_t now = spyi_time_ns();
+    if (interval_ns == 0 || !device->reload_looked_ns || now - device->reload_looked_ns >= interval_ns) {
+        device->reload_looked_ns = now;
+        spy_module *oldest = NULL;
+        bool changed = false;
+        for (spy_module *m = device->modules; m; oldest = m, m = m->next) {
+            m->tried = false;
+            changed = changed || spyi_unit_changed(m->unit);
+        }
+        // What failed before may have failed for what has changed now.
+        for (spy_module *m = changed ? oldest : NULL; m; m = m->previous)
+            if (!m->tried && spyi_reload_needed(m)) spyi_reload_run_one(&run, m, NULL);
+    }
+    if (info) *info = run.info;
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
 // >>data/device.c -------------------------------------------------------------------------------------------
 
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
@@ -12633,6 +14095,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_TENSOR: return "tensor";
     case SPYI_KIND_PREPARED: return "prepared call";
     case SPYI_KIND_CURSOR: return "cursor";
+    case SPYI_KIND_LIST: return "command list";
     default: return "unknown object";
     }
 }
@@ -12705,6 +14168,8 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
             spyi_module_free((spy_module *)(void *)object);
         } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
             spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
         } else {
             spyi_prepared_free((struct spy_prepared *)(void *)object);
         }
@@ -12745,6 +14210,7 @@ static void spyi_device_destroy(spy_device *device) {
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
+    while (device->lists) spyi_list_free(device->lists);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
@@ -12803,6 +14269,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.include_path_count is %zu, include_paths is NULL",
                       desc->include_path_count);
+    } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.files has no open");
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
@@ -12835,6 +14304,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.files = desc->files;
+        device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
         compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
         device->types = spyi_types_create(compiler.target);
@@ -13035,6 +14506,16 @@ typedef struct spyi_options {
     uint32_t count_rank; // of thread_count
 } spyi_options;
 
+// >>dispatches: an explicit number of threads
+typedef struct spyi_threads {
+    uint32_t count[3]; // in x, y, z
+    uint32_t group[3];
+    bool guarded;             // threads beyond the count do nothing
+    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
+    uint64_t counts_at;       // byte of the first in its storage
+    bool shader;              // the function is an entry point with [numthreads], and runs as it is
+} spyi_threads;
+
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
     spyi_value *items;
@@ -13043,11 +14524,14 @@ typedef struct spyi_values {
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
     spy_shape thread_count;          // theirs
+    const spyi_threads *threads;     // of a dispatch; NULL: a call
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error);
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error);
+// Whether the system fills it: no argument of the user's.
+SPYI_FN bool spyi_is_system(const spyi_value *value);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
 // options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
@@ -13166,6 +14650,9 @@ typedef struct spyi_bound {
     bool strict;          // strict_broadcasting
     spyi_options options;
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool dispatch;     // threads are counted by the caller; arguments are passed whole
+    bool guarded;      // spyi_threads.guarded
+    bool shader;       // spyi_threads.shader
     bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
@@ -13378,9 +14865,10 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
 }
 
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error) {
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->options = options;
+    values->threads = threads;
     values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
@@ -13392,6 +14880,10 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
+    if (status == SPY_OK && threads &&
+        (!spyi_key_bytes(values, "\xfe", 1) ||
+         !spyi_key_bytes(values, threads->group, sizeof threads->group)))
+        status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -13536,8 +15028,9 @@ static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
 SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
     const spy_call_options *o = values->options;
     memset(options, 0, sizeof *options);
+    if (values->threads) memcpy(options->threads, values->threads->group, sizeof options->threads);
     if (!o) return true;
-    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    if (!values->threads) memcpy(options->threads, o->thread_group_size, sizeof options->threads);
     for (int i = 1; i < 3; i++)
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;
@@ -13732,11 +15225,35 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
     return leaf;
 }
 
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+    const spyi_type *held = v->type;
+    while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    if (!held || held->kind != SPYI_TYPE_STRUCT) return;
+    const spyi_type *now = spyi_unit_find_type(a->unit, held->name);
+    const spy_module *module = a->function->module;
+    if (now == held) return;
+    if (!now && module->generation)
+        spyi_text_add(out, "; module '%s' was reloaded and has no struct '%s' any more", module->name,
+                      held->display);
+    else if (now && module->generation)
+        spyi_text_add(
+            out,
+            "; module '%s' was reloaded and struct '%s' changed: it had %u fields in %zu bytes when the "
+            "argument was made, and has %u in %zu now",
+            module->name, held->display, held->field_count, held->host_size, now->field_count,
+            now->host_size);
+    else if (now)
+        spyi_text_add(out, "; it is another module's struct '%s', whose fields are not those of module '%s'",
+                      held->display, module->name);
+}
+
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
 static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
+    spyi_add_other_struct(a, v, &got);
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got %s%s", path, type->display,
             spyi_text_str(&got), hint);
     spyi_text_free(&got);
@@ -13982,6 +15499,18 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; b->dispatch && i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->batch_rank)
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': a dispatch passes arguments whole, but %u dimensions are left over",
+                           leaf->path, leaf->batch_rank);
+        if (leaf->out)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                           "'%s': the threads of a dispatch cannot share an output; take an RWTensor or "
+                           "RWStructuredBuffer",
+                           leaf->path);
+    }
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -14034,6 +15563,9 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             *result = (int32_t)i;
             continue;
         }
+        // Those that the system fills come first in the list, and are passed over by position.
+        while (position < n && of_param[position] >= 0 && spyi_is_system(&values->items[of_param[position]]))
+            position++;
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
@@ -14095,7 +15627,11 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
     spyi_bound_free(&a->bound);
+    a->bound.dispatch = dispatch;
+    a->bound.guarded = guarded;
+    a->bound.shader = shader;
     a->bound.strict = strict;
     a->bound.call_info = call_info;
     a->cost = 0;
@@ -14182,6 +15718,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
         spyi_value_text(&a->values->items[of_param[p]], &text);
+        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
             "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
@@ -14347,6 +15884,11 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
+    if (n == 0) {
+        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
+                      function->module->name, function->name);
+        return SPY_ERROR_NOT_FOUND;
+    }
     uint8_t *sizes =
         (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
@@ -14358,6 +15900,9 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.dispatch = values->threads != NULL;
+        attempt.bound.guarded = values->threads && values->threads->guarded;
+        attempt.bound.shader = values->threads && values->threads->shader;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
@@ -14509,6 +16054,8 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_THREADS, // of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z, uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
@@ -14546,6 +16093,9 @@ typedef struct spyi_emitted {
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
+                                   spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
@@ -14579,10 +16129,11 @@ typedef struct spyi_emit_state {
     char **lvalues; // of each leaf in the kernel; NULL: used where it lies
     bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
-    size_t block_align; // largest alignment of a field
-    uint32_t element;   // which of the thread's elements is being written
-    char suffix[8];     // of its variables: "", or "_0", "_1", ... when there are several
-    bool failed;        // out of memory
+    size_t block_align;  // largest alignment of a field
+    uint32_t element;    // which of the thread's elements is being written
+    char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
+    uint32_t max_groups; // in one dimension
+    bool failed;         // out of memory
 } spyi_emit_state;
 
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
@@ -14806,6 +16357,12 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
+// Three numbers, in x, y and z.
+static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
+    spyi_add_field(s, op, 0, 0, 4, 4, "uint %s[3]", name);
+    for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
+}
+
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
@@ -14840,7 +16397,9 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
+    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
     if (b->uses_library || b->call_info || key->grouped) {
         spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
@@ -15251,9 +16810,28 @@ static void spyi_emit_offsets(spyi_emit_state *s) {
     }
 }
 
+// A dispatch: its ids when groups had to be folded, and the end of its threads.
+static void spyi_emit_threads(spyi_emit_state *s) {
+    const uint32_t *threads = s->bound->options.threads;
+    if (s->key->folded)
+        spyi_text_add(
+            &s->body,
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
+            "spyi._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
+            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
+            s->max_groups, threads[0], threads[1], threads[2]);
+    if (s->bound->guarded)
+        spyi_text_add(&s->body,
+                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
+                      "spy_thread.z >= spyi._threads[2]) return;\n");
+}
+
 static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
+    if (s->bound->dispatch) spyi_emit_threads(s);
     if (key->rank == 0) return;
     if (key->grouped) {
         spyi_emit_groups(s);
@@ -15441,12 +17019,16 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                   "SV_DispatchThreadID",
                   threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
                   threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
-    if (threads[1] * threads[2] > 1)
+    if (s->bound->dispatch)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
+                               "uint spy_in_group : SV_GroupIndex");
+    else if (threads[1] * threads[2] > 1)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
-    const char *shape = key->rank == 0              ? "one element"
+    const char *shape = s->bound->dispatch          ? "dispatch"
+                        : key->rank == 0            ? "one element"
                         : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
@@ -15458,7 +17040,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    // The library may be in the session through an earlier kernel only, where the module does not bring its names.
+    if (s->bound->uses_library || s->bound->call_info) spyi_text_add(&out->text, "import slangpy;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
@@ -15496,6 +17079,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.key = key;
     s.types = device->types;
     s.out = out;
+    s.max_groups = device->base->limits.info.max_group_count;
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
@@ -15525,6 +17109,64 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
     memset(emitted, 0, sizeof *emitted);
 }
 
+// >>emit/entry.c --------------------------------------------------------------------------------------------
+
+// A compute shader of the user's own, dispatched as it is: no text is made, but its parameters are packed where Slang has
+// placed them.
+
+static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
+    spyi_pack *packs = (spyi_pack *)realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
+    if (!packs) return false;
+    out->packs = packs;
+    spyi_pack *pack = &packs[out->pack_count++];
+    memset(pack, 0, sizeof *pack);
+    pack->op = (uint8_t)op;
+    pack->leaf = (uint16_t)leaf;
+    pack->offset = offset;
+    return true;
+}
+
+static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
+                                  spyi_text *error) {
+    const spyi_node *n = &b->nodes[node];
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
+        spy_status status =
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+        if (status != SPY_OK) return status;
+    }
+    if (n->leaf < 0) return SPY_OK;
+    const spyi_leaf *leaf = &b->leaves[n->leaf];
+    spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR   ? SPYI_PACK_SCALAR
+                      : leaf->source == SPYI_SOURCE_BYTES  ? SPYI_PACK_BYTES
+                      : leaf->source == SPYI_SOURCE_INLINE ? SPYI_PACK_INLINE
+                                                           : SPYI_PACK_KIND;
+    if (leaf->source == SPYI_SOURCE_KIND && !leaf->field_size) return SPY_OK;
+    if (spyi_leaf_in_memory(leaf) || leaf->splat) {
+        spyi_text_add(error, "'%s': a shader takes %s as it is; give all its numbers from host memory",
+                      leaf->path, leaf->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_entry_pack(out, op, (uint32_t)n->leaf, offset)) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
+    spy_status status = SPY_OK;
+    out->block_size = entry->block_size;
+    for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
+        status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
+    uint32_t most = function->object.device->base->limits.max_block_bytes;
+    if (status == SPY_OK && out->block_size > most) {
+        spyi_text_add(error,
+                      "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
+                      out->block_size, most);
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    return status;
+}
+
 // >>kinds/kinds.h -------------------------------------------------------------------------------------------
 
 // What the kinds of values share. A kind is a file of this room: a table of functions (spyi_value_kind in bind/bind.h) and
@@ -15538,6 +17180,9 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 // "call_id<2>(element, shape)": the usual expression of a coordinate, converted.
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
+
+// An argument for a parameter that the system fills.
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 
 // >>kinds/kinds.c -------------------------------------------------------------------------------------------
 
@@ -15554,7 +17199,8 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
                                spyi_text *out) {
     if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
     else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector", array);
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector",
+                      array);
     else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
     else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
 }
@@ -16100,6 +17746,65 @@ SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, cons
     spyi_free_parts(&parts);
 }
 
+// >>kinds/system.c ------------------------------------------------------------------------------------------
+
+// What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
+
+static bool spyi_system_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    (void)arg;
+    (void)value;
+    (void)problem;
+    return true;
+}
+
+static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    (void)types;
+    (void)value;
+    return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
+           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+}
+
+// The kernel's own parameters are uint3.
+static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
+}
+
+static void spyi_thread_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_thread", out);
+}
+
+static void spyi_group_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_group", out);
+}
+
+static void spyi_local_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_local", out);
+}
+
+static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
+}
+
+static const spyi_value_kind spyi_system_kinds[] = {
+    { "SV_DispatchThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_thread_load, NULL },
+    { "SV_GroupID", spyi_system_describe, spyi_system_bind, NULL, spyi_group_load, NULL },
+    { "SV_GroupThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_local_load, NULL },
+    { "SV_GroupIndex", spyi_system_describe, spyi_system_bind, NULL, spyi_index_load, NULL },
+};
+
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
+    return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
+}
+
+SPYI_FN bool spyi_is_system(const spyi_value *value) {
+    return value->custom && value->custom->describe == spyi_system_describe;
+}
+
 // >>call/call_internal.h ------------------------------------------------------------------------------------
 
 // A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
@@ -16136,9 +17841,10 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    spyi_launch_leaf *leaves; // of the plan's bound call
-    uint32_t groups[3];
-    uint8_t *block; // parameters, as packed for the variant
+    spyi_launch_leaf *leaves;  // of the plan's bound call
+    uint32_t groups[3];        // as dispatched
+    uint32_t thread_groups[3]; // as a dispatch's caller counts them
+    uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
     spyi_variant *
         repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
@@ -16209,9 +17915,67 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// run.c
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error);
+// run.c. `list`: record into it instead of running; or NULL.
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error);
+
+// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name);
+
+// >>call/list.h ---------------------------------------------------------------------------------------------
+
+// A command list inside: operations with all that repeating them takes, packed into three arrays.
+
+// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+typedef struct spyi_list_op {
+    spy_list_op_kind kind;
+    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
+    uint32_t name;                 // offset; 0: ""
+    // calls
+    spyi_plan *plan;          // one reference
+    spyi_dispatch launch;     // without its block and bindings
+    uint32_t block, bindings; // offsets
+    bool untracked;
+    // fills, and timestamps' slots
+    bool repeats; // fills: by the pattern; else the second use is copied
+    uint32_t pattern;
+} spyi_list_op;
+
+struct spy_command_list {
+    spyi_object object;
+    char *label; // or NULL
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data;
+    spyi_list_op *ops;
+    spyi_use *uses; // one storage reference each
+    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
+    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    uint32_t call_count, time_count;
+    uint32_t depth; // labels pushed and not popped
+    bool finished;
+    uint64_t submit_count;
+    spy_tensor *times; // made by finish when there are timestamps
+    spy_command_list *previous, *next;
+};
+
+// `list` can be recorded to on this device; else an error text.
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
+                                        spyi_text *error);
+
+// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
+// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **op, spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+
+// Records a dispatch of a plan's variant: its block and bindings are copied, the plan and the storages are held.
+// `untracked`: as for spyi_take_uses.
+SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
+                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error);
 
 // >>call/cache.c --------------------------------------------------------------------------------------------
 
@@ -16529,6 +18293,19 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     spyi_text_free(&path);
 }
 
+// What is linked to a shader of the user's own: the prelude, with its constants.
+static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
+    const spyi_options *o = &plan->bound.options;
+    memset(out, 0, sizeof *out);
+    spyi_text_add(&out->text, "// %s\n// a shader of its own, %u x %u x %u threads a group\nimport %s;\n\n%s",
+                  plan->bound.signature.display, o->threads[0], o->threads[1], o->threads[2],
+                  spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
+    out->group_size = o->threads[0] * o->threads[1] * o->threads[2];
+    if (out->text.data) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
                                        spyi_text *error) {
     spy_function *function = plan->function;
@@ -16537,10 +18314,12 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code code;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
     spy_status status = SPY_ERROR_OUT_OF_MEMORY;
     if (variant) {
         variant->key = *key;
-        status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        if (!plan->bound.shader) status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        else status = spyi_shader_text(plan, &variant->emitted, error);
     } else {
         spyi_text_add(error, "out of host memory");
     }
@@ -16550,18 +18329,24 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY,
-                                   conformances, &code, error);
+        if (plan->bound.shader)
+            status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
+                                           &function->entry, conformances, &code, error);
+        else
+            status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
+                                       &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
+    if (status == SPY_OK && plan->bound.shader)
+        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.label = name.data;
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = SPYI_KERNEL_ENTRY;
+        desc.entry = entry;
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
@@ -16900,6 +18685,39 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
+// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
+                                      spyi_launch *launch, spyi_text *error) {
+    uint64_t total = 1, most = limits->info.max_group_count;
+    for (int i = 0; i < 3; i++) {
+        uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (threads->counts) groups = 1;
+        if (groups > most) launch->key.folded = 1;
+        launch->groups[i] = (uint32_t)groups;
+        total *= groups;
+    }
+    memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
+    if (total == 0) launch->count = 0;
+    if (!launch->key.folded || total == 0) return SPY_OK;
+    if (threads->shader) {
+        spyi_text_add(
+            error,
+            "a dispatch of %u x %u x %u groups is more than the device's %llu in one dimension, and a "
+            "shader's groups cannot be counted otherwise",
+            launch->groups[0], launch->groups[1], launch->groups[2], (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (total > most * most) {
+        spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
+                      (unsigned long long)total, (unsigned long long)(most * most));
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->groups[0] = (uint32_t)most;
+    launch->groups[1] = (uint32_t)((total + most - 1) / most);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -16970,6 +18788,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
+    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
         (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
@@ -17077,7 +18896,8 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    bool waits; // something returns to host memory
+    spy_command_list *list; // records the call; NULL: it runs
+    bool waits;             // something returns to host memory
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -17265,6 +19085,8 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_THREADS: memcpy(out, &s->values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
             memcpy(out, &u, 4);
@@ -17319,51 +19141,49 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_take_hazards(spyi_run_state *s) {
-    spy_device *device = s->device;
+// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
+// nobody knows.
+static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool *untracked) {
     const spyi_bound *b = s->bound;
-    bool barrier = false;
-    for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
-            continue;
-        barrier =
-            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
-    barrier = spyi_take_barrier(device, barrier);
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint32_t count = 0;
+    *untracked = false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
-        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
-        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
-        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        *untracked = *untracked || leaf->untracked;
+        bool whole = spyi_leaf_is_whole(leaf);
+        if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        spyi_use *use = &uses[count++];
+        use->storage = at->storage;
+        use->begin = at->begin;
+        use->end = at->end;
+        use->reads = whole ? leaf->reads : leaf->in;
+        use->writes = whole ? leaf->writes : leaf->out;
+        use->counts = false;
     }
-    s->plan->last_submit = submit;
-    return barrier;
+    const spyi_threads *threads = s->values->threads;
+    if (threads && threads->counts) {
+        spyi_use *use = &uses[count++];
+        memset(use, 0, sizeof *use);
+        use->storage = threads->counts->storage;
+        use->begin = threads->counts_at;
+        use->end = use->begin + 12;
+        use->reads = use->counts = true;
+    }
+    return count;
 }
 
-// What the kernel may have written where nobody knows must be waited for by all that follows.
-static void spyi_owe_barrier(spyi_run_state *s) {
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
-        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
-}
-
-// While an engine's command buffer is recorded into, no result can come back within the call.
+// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->list && !s->device->base->deferred) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
             continue;
-        spyi_text_add(
-            error,
-            "'%s' returns to host memory, but calls are being recorded into a command buffer that is not "
-            "submitted here; give it a tensor and read that later",
-            leaf->path);
+        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
+                      leaf->path,
+                      s->list ? "the call is recorded into a command list"
+                              : "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -17378,6 +19198,9 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1]; // and group counts
+    uint32_t use_count;
+    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -17400,14 +19223,24 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = dispatch.indirect_offset = 0;
+    if (s->values->threads && s->values->threads->counts) {
+        const spyi_storage *counts = s->values->threads->counts->storage;
+        dispatch.indirect = counts->chunk.handle;
+        dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
+    }
     dispatch.bindings = bindings;
+    use_count = spyi_collect_uses(s, uses, &untracked);
+    if (s->list)
+        return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
+                                         error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
-    dispatch.barrier = spyi_take_hazards(s);
+    s->plan->last_submit = device->backend->open_submit(device->gpu);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
-    spyi_owe_barrier(s);
+    spyi_uses_done(device, dispatch.barrier, untracked, status);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -17436,7 +19269,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     const spyi_launch *launch = s->launch;
     *variant = NULL;
     spy_status status = spyi_launch_shape(plan, s->values, error);
-    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
     status = spyi_check_overlap(s->bound, s->values, launch, error);
     if (status != SPY_OK) return status;
@@ -17450,6 +19283,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
+    if (b->dispatch) return false; // its threads are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
@@ -17461,8 +19295,8 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
     return true;
 }
 
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error) {
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_run_state s;
     s.device = device;
@@ -17470,6 +19304,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.bound = &plan->bound;
     s.values = values;
     s.launch = &plan->launch;
+    s.list = list;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
@@ -17483,7 +19318,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
         status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
-        device->stats.calls++;
+        if (!list) device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
@@ -17510,25 +19345,40 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
-                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
-    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+// Inside the device: the stages of a call or dispatch.
+static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
+                                  const spyi_threads *threads, const char *public_name, bool timed,
+                                  uint64_t *gpu_time_ns) {
+    spyi_values *values = &function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, options, values, &error);
+    spy_command_list *list = options ? options->append_to : NULL;
+    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    if (SPYI_LIKELY(status == SPY_OK))
+        status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
         }
     }
     if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
-    spyi_leave(device);
+    return status;
+}
+
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name) {
+    return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
+}
+
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
+    spyi_leave(function);
     return status;
 }
 
@@ -17545,6 +19395,15 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
     return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+}
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>explaining
@@ -17582,7 +19441,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -17595,6 +19454,102 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_text_free(&out);
     spyi_leave(device);
     return size;
+}
+
+// >>call/dispatch.c -----------------------------------------------------------------------------------------
+
+// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
+// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
+
+static const spyi_entry *spyi_function_entry(spy_function *function) {
+    if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
+    function->entry_known = true;
+    return &function->entry;
+}
+
+// The user's arguments and one for each parameter that the system fills.
+static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
+    const spyi_signature *signature = &function->overloads.items[0];
+    size_t count = 0;
+    for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS && count < most; p++)
+        if (function->entry.systems[p])
+            all[count++] =
+                spyi_system_arg(signature->params[p].name, (spyi_system)function->entry.systems[p]);
+    for (size_t i = 0; i < args.count && count < most; i++) all[count++] = args.items[i];
+    return count;
+}
+
+static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
+                                         const spy_call_options *o) {
+    if (args.count && !args.items) return "expected arguments, got NULL";
+    if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
+    if (function->overloads.count != 1)
+        return "a function with overloads cannot be dispatched; give one its own name";
+    if (o && (o->call_group_shape.rank || o->thread_count.rank))
+        return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
+    return NULL;
+}
+
+static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
+                                   spy_args args, const spy_call_options *options) {
+    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (entered != SPY_OK) return entered;
+    const char *problem = spyi_dispatch_problem(function, args, options);
+    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    if (problem) {
+        spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
+    } else {
+        spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
+        const spyi_entry *entry = spyi_function_entry(function);
+        const uint32_t *size =
+            options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
+        threads->shader = entry->threads[0] != 0;
+        threads->guarded =
+            !threads->shader && !threads->counts; // a shader looks itself whether it is beyond the end
+        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        spy_args list;
+        list.items = all;
+        list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
+        status = spyi_call_inside(function, list, options, threads, name);
+    }
+    spyi_leave(function);
+    return status;
+}
+
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                        const spy_call_options *options) {
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    t.count[0] = threads.x;
+    t.count[1] = threads.y;
+    t.count[2] = threads.z;
+    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    const char *name = "spy_dispatch_indirect";
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    spyi_context *ctx = &function->object.device->ctx;
+    const char *problem = NULL;
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
+        problem = "groups is not a living tensor of this device";
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+             !groups->contiguous)
+        problem = "groups is not a contiguous tensor of uint32";
+    else if (index < 0 || index + 3 > groups->element_count)
+        problem = "the three group counts at index lie beyond the tensor's end";
+    if (problem)
+        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    spyi_leave(function);
+    if (status != SPY_OK) return status;
+    t.counts = groups;
+    t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
+    t.count[0] = t.count[1] = t.count[2] = 1;
+    return spyi_run_threads(function, name, &t, args, options);
 }
 
 // >>call/prepare.c ------------------------------------------------------------------------------------------
@@ -17615,6 +19570,7 @@ struct spy_prepared {
     spyi_plan *made;      // by the thread
     spy_status status;    // of the compilation
     spyi_text error;
+    uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
 };
 
@@ -17747,7 +19703,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) {
         p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
         if (!p) {
@@ -17760,13 +19716,14 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         p->object.device = device;
         spyi_atomic_store(&p->object.references, 1);
         p->function = function;
+        p->generation = function->module->generation;
         p->next = device->prepared;
         if (p->next) p->next->previous = p;
         device->prepared = p;
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, NULL, values, &error) == SPY_OK &&
+            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
                           spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
@@ -17796,9 +19753,32 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     return p;
 }
 
-// Reports a failed compilation each time it is asked for.
+SPYI_FN void spyi_prepared_settle(spy_device *device) {
+    for (spy_prepared *p = device->prepared; p; p = p->next)
+        if (p->function->module->reloading) spyi_prepare_join(p);
+}
+
+static bool spyi_prepared_outdated(const spy_prepared *p) {
+    return p->generation != p->function->module->generation;
+}
+
+// The plan of the reloaded module, for the arguments at hand.
+static spy_status spyi_prepared_renew(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_plan_get(p->function, values, &plan, error);
+    if (status != SPY_OK) return status;
+    plan->references++;
+    if (p->plan) spyi_plan_release(p->object.device, p->plan);
+    p->plan = plan;
+    p->status = SPY_OK;
+    p->generation = p->function->module->generation;
+    return SPY_OK;
+}
+
+// Reports a failed compilation each time it is asked for. One of code that a reload has replaced is no more.
 static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
     spyi_prepare_join(p);
+    if (spyi_prepared_outdated(p)) return SPY_OK;
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
                   spyi_text_str(&p->error));
@@ -17826,8 +19806,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
+        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        if (status == SPY_OK && spyi_prepared_outdated(prepared))
+            status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
-        status = spyi_describe(prepared->function, args, NULL, values, &error);
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))
@@ -17844,7 +19826,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             }
             status = SPY_ERROR_TYPE_MISMATCH;
         }
-        if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
+        if (status == SPY_OK) status = spyi_run(prepared->plan, values, NULL, false, NULL, &error);
         if (status != SPY_OK)
             spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
                       spyi_text_str(&error));
@@ -17990,7 +19972,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);
@@ -18015,6 +19997,618 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
 
 void spy_release_resolution(spy_resolution *resolution) {
     free(resolution);
+}
+
+// >>call/list.c ---------------------------------------------------------------------------------------------
+
+// Command lists: the object, its growth, and its submission, which repeats what was recorded without looking at arguments,
+// shapes or plans again. What can be recorded is in list_record.c.
+
+// >>growth
+
+// Room for `more` elements behind `count`.
+static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity, size_t count, size_t more,
+                              size_t element) {
+    if (count + more <= *capacity) return true;
+    size_t wanted = *capacity ? *capacity * 2 : 16;
+    if (wanted < count + more) wanted = count + more;
+    void *moved = spyi_reallocate(ctx, *items, *capacity * element, wanted * element);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = wanted;
+    return true;
+}
+
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **out, spyi_text *error) {
+    spyi_context *ctx = &list->object.device->ctx;
+    size_t name_size = name ? strlen(name) + 1 : 0, at = spyi_align(list->byte_count, 16);
+    void *ops = list->ops, *all_uses = list->uses, *bytes = list->bytes;
+    if (at + extra + name_size > UINT32_MAX) {
+        spyi_text_add(error, "the list holds more than 4 GiB of parameters");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    bool good = spyi_list_reserve(ctx, &ops, &list->op_capacity, list->op_count, 1, sizeof *list->ops);
+    list->ops = (spyi_list_op *)ops;
+    good = good && spyi_list_reserve(ctx, &all_uses, &list->use_capacity, list->use_count, use_count,
+                                     sizeof *list->uses);
+    list->uses = (spyi_use *)all_uses;
+    good = good && spyi_list_reserve(ctx, &bytes, &list->byte_capacity, at, extra + name_size, 1);
+    list->bytes = (uint8_t *)bytes;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_list_op *op = &list->ops[list->op_count++];
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    op->first_use = (uint32_t)list->use_count;
+    op->use_count = use_count;
+    for (uint32_t i = 0; i < use_count; i++) {
+        list->uses[list->use_count++] = uses[i];
+        uses[i].storage->references++;
+    }
+    if (extra_at) *extra_at = (uint32_t)at;
+    if (name) {
+        op->name = (uint32_t)(at + extra);
+        memcpy(list->bytes + op->name, name, name_size);
+    }
+    list->byte_count = at + extra + name_size;
+    *out = op;
+    return SPY_OK;
+}
+
+static const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
+    return op->name ? (const char *)list->bytes + op->name : "";
+}
+
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
+    if (!list->on_record) return;
+    spy_list_op told;
+    told.kind = op->kind;
+    told.index = (uint32_t)(op - list->ops);
+    told.name = spyi_list_op_name(list, op);
+    list->on_record(&told, list->user_data);
+}
+
+SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
+                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error) {
+    size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
+    size_t bindings_size = variant->emitted.binding_count * sizeof *dispatch->bindings;
+    spyi_list_op *op;
+    uint32_t at;
+    spy_status status = spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count,
+                                      bindings_at + bindings_size, &at, &op, error);
+    if (status != SPY_OK) return status;
+    op->launch = *dispatch;
+    op->block = at;
+    op->bindings = at + (uint32_t)bindings_at;
+    if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
+    if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
+    op->plan = plan;
+    op->untracked = untracked;
+    plan->references++;
+    list->call_count++;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+// >>submission
+
+static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spyi_dispatch launch = op->launch;
+    launch.block = list->bytes + op->block;
+    launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
+    op->plan->last_submit = device->backend->open_submit(device->gpu);
+    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
+    spy_status status = device->backend->dispatch(device->gpu, &launch, error);
+    spyi_uses_done(device, launch.barrier, op->untracked, status);
+    return status;
+}
+
+static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spyi_use *to = &list->uses[op->first_use];
+    const spyi_chunk *chunk = &to->storage->chunk;
+    uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
+    bool barrier = spyi_take_uses(device, to, op->use_count, false);
+    spy_status status;
+    if (op->repeats) {
+        status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
+    } else {
+        const spyi_use *from = to + 1;
+        status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
+                                       from->storage->offset + from->begin, size, barrier, error);
+    }
+    spyi_uses_done(device, barrier, false, status);
+    return status;
+}
+
+static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    switch (op->kind) {
+    case SPY_LIST_OP_CALL: return spyi_list_dispatch(list, op, error);
+    case SPY_LIST_OP_COPY:
+    case SPY_LIST_OP_FILL:
+    case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
+    case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
+    case SPY_LIST_OP_PUSH_LABEL:
+        return device->backend->label(device->gpu, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_POP_LABEL: return device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
+    case SPY_LIST_OP_MARKER:
+        return device->backend->label(device->gpu, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_TIMESTAMP: return device->backend->time_mark(device->gpu, op->pattern, error);
+    case SPY_LIST_OP_NONE: break;
+    }
+    return SPY_OK;
+}
+
+// The times go from their slots, which all lists share, to the list's own memory.
+static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spy_tensor *times = list->times;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = times->storage;
+    use.begin = times->begin_bytes;
+    use.end = times->end_bytes;
+    use.writes = true;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = device->backend->time_store(
+        device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
+    spyi_uses_done(device, barrier, false, status);
+    return status;
+}
+
+// Also what a failure part of the way left open.
+static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
+    spyi_text ignored = { NULL, 0, 0 };
+    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
+static spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = SPY_OK;
+    uint32_t depth = 0; // open labels
+    if (list->label) {
+        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
+        depth += status == SPY_OK;
+    }
+    for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
+        const spyi_list_op *op = &list->ops[i];
+        status = spyi_list_run_op(list, op, error);
+        if (status != SPY_OK)
+            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
+                          spyi_list_op_name(list, op));
+        else if (op->kind == SPY_LIST_OP_PUSH_LABEL) depth++;
+        else if (op->kind == SPY_LIST_OP_POP_LABEL) depth--;
+    }
+    if (status == SPY_OK && list->times) status = spyi_list_store_times(list, error);
+    spyi_list_pop_labels(device, depth);
+    return status;
+}
+
+// >>the object
+
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
+                                        spyi_text *error) {
+    if (!spyi_as(list, SPYI_KIND_LIST)) {
+        spyi_text_add(error, list ? "the command list has been released" : "the command list is NULL");
+        return list ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->object.device != device) {
+        spyi_text_add(error, "the command list belongs to another device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->finished) {
+        spyi_text_add(error,
+                      "the command list%s%s has been finished: nothing more can be recorded; make another",
+                      list->label ? " " : "", list->label ? list->label : "");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
+spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc) {
+    const char *function = "spy_create_command_list";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
+    if (list && desc) {
+        list->label = spyi_strdup(desc->label);
+        list->on_record = desc->on_record;
+        list->user_data = desc->user_data;
+    }
+    if (list) {
+        list->object.kind = (uint32_t)SPYI_KIND_LIST;
+        list->object.device = device;
+        spyi_atomic_store(&list->object.references, 1);
+        list->byte_count = 1;
+        list->next = device->lists;
+        if (list->next) list->next->previous = list;
+        device->lists = list;
+    } else {
+        spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    spyi_leave(device);
+    return list;
+}
+
+void spy_retain_command_list(spy_command_list *list) {
+    spyi_object_retain(list, SPYI_KIND_LIST, "spy_retain_command_list");
+}
+
+void spy_release_command_list(spy_command_list *list) {
+    if (!list) return;
+    if (spyi_as(list, SPYI_KIND_LIST)) spyi_object_release(&list->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_command_list: the list has been released already");
+}
+
+SPYI_FN void spyi_list_free(spy_command_list *list) {
+    spy_device *device = list->object.device;
+    spyi_context *ctx = &device->ctx;
+    for (size_t i = 0; i < list->op_count; i++)
+        if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
+    for (size_t i = 0; i < list->use_count; i++)
+        if (--list->uses[i].storage->references == 0) spyi_pool_give(device, list->uses[i].storage);
+    if (list->times) {
+        spyi_tensor_unlink(list->times);
+        spyi_tensor_free(list->times);
+    }
+    spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
+    spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
+    spyi_free(ctx, list->bytes, list->byte_capacity);
+    free(list->label);
+    if (list->previous) list->previous->next = list->next;
+    else device->lists = list->next;
+    if (list->next) list->next->previous = list->previous;
+    spyi_bury(device, &list->object, sizeof *list);
+}
+
+// >>finish, submit, read
+
+static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = spyi_list_check_open(list, device, error);
+    if (status != SPY_OK) return status;
+    if (list->depth) {
+        spyi_text_add(error, "%u labels have been pushed and not popped", list->depth);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->time_count) {
+        spy_shape shape;
+        memset(&shape, 0, sizeof shape);
+        shape.rank = 1;
+        shape.dims[0] = list->time_count;
+        list->times =
+            spyi_tensor_make(device, device->scalars[SPY_UINT64], &shape, "timestamps", error, &status);
+        if (!list->times) return status;
+    }
+    list->finished = true;
+    return SPY_OK;
+}
+
+spy_status spy_list_finish(spy_command_list *list) {
+    const char *function = "spy_list_finish";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_list_finish(list, &error);
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+spy_status spy_list_submit(spy_command_list *list) {
+    const char *function = "spy_list_submit";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (list->finished) status = spyi_list_run(list, &error);
+    else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
+    if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
+    else spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+static spy_status spyi_list_read_times(spy_command_list *list, uint64_t *times_ns, size_t count,
+                                       spyi_text *error) {
+    if (!list->submit_count) {
+        spyi_text_add(error, "the command list has not been submitted");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (count != list->time_count) {
+        spyi_text_add(error, "the command list has %u timestamps, count is %zu", list->time_count, count);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (!times_ns && count) {
+        spyi_text_add(error, "times_ns is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spy_status status = count ? spyi_tensor_download(list->times, times_ns, error) : SPY_OK;
+    double period = list->object.device->base->limits.info.timestamp_period_ns;
+    for (size_t i = 0; i < count && status == SPY_OK; i++)
+        times_ns[i] = spyi_ticks_to_ns(times_ns[i], period);
+    return status;
+}
+
+spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count) {
+    const char *function = "spy_list_read_timestamps";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_list_read_times(list, times_ns, count, &error);
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+spy_list_info spy_get_list_info(spy_command_list *list) {
+    spy_list_info info;
+    memset(&info, 0, sizeof info);
+    if (spyi_enter(list, SPYI_KIND_LIST, "spy_get_list_info") != SPY_OK) return info;
+    info.op_count = (uint32_t)list->op_count;
+    info.call_count = list->call_count;
+    info.timestamp_count = list->time_count;
+    info.finished = list->finished;
+    info.submit_count = list->submit_count;
+    spyi_leave(list);
+    return info;
+}
+
+// >>call/list_record.c --------------------------------------------------------------------------------------
+
+// What a command list can record besides calls: copies, fills, writes, barriers, labels and timestamps.
+//
+// Host data go to device memory of their own while recording, so that a submission only copies on the device.
+
+// Inside the device of an open list; else an error has been reported.
+static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    status = spyi_list_check_open(list, list->object.device, &error);
+    if (status == SPY_OK) return SPY_OK;
+    spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+static spy_status spyi_list_leave(spy_command_list *list, const char *function, spy_status status,
+                                  spyi_text *error) {
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, error);
+    spyi_leave(list);
+    return status;
+}
+
+// >>copies, fills and writes
+
+// A tensor whose elements are one range of bytes.
+static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
+                                         const spy_tensor *tensor, spyi_text *error) {
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'%s': %s", name,
+                      tensor ? "the tensor has been released" : "expected a tensor, got NULL");
+        return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (tensor->object.device != list->object.device) {
+        spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!tensor->contiguous) {
+        spyi_text_add(error, "'%s': expected a contiguous tensor, got a view ", name);
+        spyi_shape_text(&tensor->shape, error);
+        spyi_text_add(error, " with strides ");
+        spyi_shape_text(&tensor->strides, error);
+        spyi_text_add(error, "; record a call that copies its elements");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = tensor->storage;
+    use.begin = tensor->begin_bytes;
+    use.end = tensor->end_bytes;
+    use.reads = !writes;
+    use.writes = writes;
+    return use;
+}
+
+// `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
+static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
+                                         const spy_tensor *from, uint32_t pattern, spyi_text *error) {
+    if (to->element_count == 0) return SPY_OK;
+    spyi_use uses[2];
+    spyi_list_op *op;
+    uint32_t count = 0;
+    uses[count++] = spyi_use_of(to, true);
+    if (from) uses[count++] = spyi_use_of(from, false);
+    spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->repeats = from == NULL;
+    op->pattern = pattern;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                 spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "to", to, error);
+    if (status == SPY_OK) status = spyi_list_check_tensor(list, "from", from, error);
+    if (status != SPY_OK) return status;
+    if (to->type != from->type) {
+        spyi_text_add(error, "'from': expected elements of %s as 'to' has, got %s", to->type->display,
+                      from->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "'from': expected shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " as 'to' has, got ");
+        spyi_shape_text(&from->shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (to->storage == from->storage && to->begin_bytes < from->end_bytes &&
+        from->begin_bytes < to->end_bytes) {
+        spyi_text_add(error, "'to' and 'from' share memory");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return spyi_list_add_transfer(list, SPY_LIST_OP_COPY, to, from, 0, error);
+}
+
+spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_list_copy";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_copy(list, to, from, &error), &error);
+}
+
+// A tensor like `like`, for what a transfer copies from. The list keeps its memory, the tensor is given back.
+static spy_tensor *spyi_list_source(const spy_tensor *like, spyi_text *error, spy_status *status) {
+    return spyi_tensor_make(like->object.device, like->type, &like->shape, "list data", error, status);
+}
+
+static void spyi_list_drop_source(spy_tensor *source) {
+    if (!source) return;
+    spyi_tensor_unlink(source);
+    spyi_tensor_free(source);
+}
+
+static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                 spyi_text *error) {
+    bool repeats;
+    uint32_t pattern;
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
+    if (status != SPY_OK) return status;
+    if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_fill_tensor(source, value, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value) {
+    const char *function = "spy_list_fill";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_fill(list, tensor, value, &error), &error);
+}
+
+static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                  size_t size_bytes, spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status != SPY_OK) return status;
+    status = spyi_check_transfer(tensor, tensor->element_count, data, size_bytes, error);
+    if (status != SPY_OK) return status;
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_tensor_upload(source, data, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_WRITE, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes) {
+    const char *function = "spy_list_write";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_write(list, tensor, data, size_bytes, &error), &error);
+}
+
+// >>barriers, labels, timestamps
+
+static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 uint32_t slot, spyi_text *error) {
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, kind, name, NULL, 0, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->pattern = slot;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+spy_status spy_list_barrier(spy_command_list *list) {
+    const char *function = "spy_list_barrier";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, 0, &error),
+                           &error);
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const char *function) {
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (name) {
+        status = spyi_list_mark(list, kind, name, 0, &error);
+        if (status == SPY_OK && kind == SPY_LIST_OP_PUSH_LABEL) list->depth++;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "'name': expected a text, got NULL");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+spy_status spy_list_push_label(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, name, "spy_list_push_label");
+}
+
+spy_status spy_list_marker(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_MARKER, name, "spy_list_marker");
+}
+
+spy_status spy_list_pop_label(spy_command_list *list) {
+    const char *function = "spy_list_pop_label";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (list->depth) {
+        status = spyi_list_mark(list, SPY_LIST_OP_POP_LABEL, NULL, 0, &error);
+        if (status == SPY_OK) list->depth--;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "no label has been pushed");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
+    const spyi_limits *limits = &list->object.device->base->limits;
+    if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (list->time_count == SPYI_TIME_SLOTS) {
+        spyi_text_add(error, "the list has %u timestamps already, which is the most", SPYI_TIME_SLOTS);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, list->time_count, error);
+    if (status == SPY_OK) list->time_count++;
+    return status;
+}
+
+spy_status spy_list_timestamp(spy_command_list *list) {
+    const char *function = "spy_list_timestamp";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_timestamp(list, &error), &error);
 }
 
 // >>base/stbds_end.h ----------------------------------------------------------------------------------------

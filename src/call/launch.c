@@ -293,6 +293,39 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
+// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
+                                      spyi_launch *launch, spyi_text *error) {
+    uint64_t total = 1, most = limits->info.max_group_count;
+    for (int i = 0; i < 3; i++) {
+        uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (threads->counts) groups = 1;
+        if (groups > most) launch->key.folded = 1;
+        launch->groups[i] = (uint32_t)groups;
+        total *= groups;
+    }
+    memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
+    if (total == 0) launch->count = 0;
+    if (!launch->key.folded || total == 0) return SPY_OK;
+    if (threads->shader) {
+        spyi_text_add(
+            error,
+            "a dispatch of %u x %u x %u groups is more than the device's %llu in one dimension, and a "
+            "shader's groups cannot be counted otherwise",
+            launch->groups[0], launch->groups[1], launch->groups[2], (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (total > most * most) {
+        spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
+                      (unsigned long long)total, (unsigned long long)(most * most));
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->groups[0] = (uint32_t)most;
+    launch->groups[1] = (uint32_t)((total + most - 1) / most);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -363,6 +396,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
+    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
         (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;

@@ -26,6 +26,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    spy_file_hook files;
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
@@ -37,16 +38,21 @@ spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opene
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;   // file, or NULL
-    const char *source; // text, or NULL: read from path
-    size_t source_size; // 0: to the NUL
-    const char *name;   // module name to import; NULL: from path, else "module"
+    const char *path;        // file, or NULL
+    const char *source;      // text, or NULL: read from path
+    size_t source_size;      // 0: to the NUL
+    const void *precompiled; // a .slang-module file's contents, or NULL
+    size_t precompiled_size;
+    const char *name; // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
     size_t define_count;
     spyi_unit *const *link;
     size_t link_count;
+    const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
+    size_t conformance_count;
+    spy_compile_options options;
 } spyi_unit_desc;
 
 // Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
@@ -55,7 +61,20 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
-SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);  // tells a unit from one that was at its address before
+SPYI_FN uint32_t
+spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+// The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
+// text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
+SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
+                                    spyi_unit **fresh, spyi_text *error);
+// Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.
+SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
+// Whether a file that the unit was made of, or one that was looked for in vain, is another one now.
+SPYI_FN bool spyi_unit_changed(const spyi_unit *unit);
+// Whether the unit was made of `other`'s own file.
+SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
+// The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
+SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
 SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
@@ -137,6 +156,28 @@ SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarat
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
+// >>entry points
+// What the system gives to a parameter of a compute shader.
+typedef enum spyi_system {
+    SPYI_SYSTEM_NONE,
+    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
+    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+} spyi_system;
+
+#define SPYI_MOST_ENTRY_PARAMS 64
+
+typedef struct spyi_entry {
+    uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
+    uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
+    uint32_t block_size;
+} spyi_entry;
+
+// The function of that name, seen as a compute shader.
+SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
+
 // >>code
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
@@ -155,6 +196,10 @@ typedef struct spyi_conformances {
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
+// As spyi_unit_compile(), with the unit's own shader `entry` as entry point; fills own's places. `source` is linked to it.
+SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                         const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                         spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 #endif // SPYI_COMPILER_H

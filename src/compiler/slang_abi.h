@@ -39,13 +39,25 @@ enum {
 };
 enum {
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
+    SPYI_SL_OPTION_FLOAT_MODE = 43,
+    SPYI_SL_OPTION_DEBUG_INFO = 44,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
     SPYI_SL_OPTION_USE_ENTRY_POINT_NAME = 52,
     SPYI_SL_OPTION_SCALAR_LAYOUT = 55,
+    SPYI_SL_OPTION_EXPERIMENTAL = 130,
     SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS = 143,
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
+enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum {
+    SPYI_SL_OPTIMIZATION_NONE = 0,
+    SPYI_SL_OPTIMIZATION_DEFAULT = 1,
+    SPYI_SL_OPTIMIZATION_HIGH = 2,
+    SPYI_SL_OPTIMIZATION_MAXIMAL = 3,
+    SPYI_SL_DEBUG_MINIMAL = 1,
+    SPYI_SL_DEBUG_STANDARD = 2
+};
 enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
     SPYI_SL_CATEGORY_UNIFORM = 8,
@@ -214,10 +226,12 @@ struct spyi_sl_global_table {
     const char *(*getBuildTagString)(spyi_sl_global *);
     spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
         getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
-        checkCompileTargetSupport, checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule,
-        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
-        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
-        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
+        checkCompileTargetSupport;
+    spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
+    spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
+        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
+        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule,
+        loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {
@@ -230,8 +244,9 @@ struct spyi_sl_session_table {
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
         getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    // The conformance is a component too.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
-                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_type *interface_type, spyi_sl_component **,
                                                          spyi_sl_int id, // -1: chosen
                                                          spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
@@ -242,7 +257,9 @@ struct spyi_sl_session_table {
     spyi_sl_slot isBinaryModuleUpToDate;
     spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
                                                   const char *text, spyi_sl_blob **diagnostics);
-    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob;
+    spyi_sl_slot getDynamicObjectRTTIBytes;
+    spyi_sl_result (*loadModuleInfoFromIRBlob)(spyi_sl_session *, spyi_sl_blob *, spyi_sl_int *version,
+                                               const char **compiler_version, const char **name);
     spyi_sl_result (*getDeclSourceLocation)(spyi_sl_session *, spyi_sl_decl *, spyi_sl_source_location *);
 };
 
@@ -304,6 +321,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
     X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
     X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
+    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
     X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
     X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \
@@ -341,8 +360,6 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
     X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
     X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
-    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
-    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \
     X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                              \
     X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))               \
@@ -373,6 +390,11 @@ struct spyi_sl_module_table {
     X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
     X(uint64_t, spReflection_getEntryPointCount, (spyi_sl_layout *))                                         \
     X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
+    X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
+      (spyi_sl_entry_layout *, unsigned))                                                                    \
+    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
+    X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 

@@ -125,17 +125,38 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     }
 }
 
-static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    spy_status status = SPY_ERROR_OUT_OF_RANGE;
-    char *element = (char *)calloc(1, spyi_type_host_stride(t->type));
-    if (!element) {
+// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
+    *element = (char *)calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    if (!*element) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    if (spyi_fill_scalars(t->type, value, element)) status = spyi_tensor_repeat(t, element, error);
-    else spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    if (spyi_fill_scalars(t->type, value, *element)) return SPY_OK;
+    spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    free(*element);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    status = spyi_tensor_repeat(t, element, error);
     free(element);
     return status;
+}
+
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    char *image = element + spyi_type_host_stride(t->type);
+    spyi_type_to_device(t->type, image, element, 1);
+    *repeats = t->contiguous && spyi_repeat_pattern(t, image, pattern);
+    free(element);
+    return SPY_OK;
 }
 
 spy_status spy_tensor_fill(spy_tensor *tensor, double value) {

@@ -272,9 +272,8 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
                      function, (long long)tensor->element_count, (long long)count, (long long)first);
 }
 
-// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
-static spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
-                                      size_t size_bytes, spyi_text *error) {
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error) {
     size_t stride = spyi_type_host_stride(tensor->type);
     uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
     if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {

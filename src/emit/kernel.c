@@ -96,9 +96,28 @@ static void spyi_emit_offsets(spyi_emit_state *s) {
     }
 }
 
+// A dispatch: its ids when groups had to be folded, and the end of its threads.
+static void spyi_emit_threads(spyi_emit_state *s) {
+    const uint32_t *threads = s->bound->options.threads;
+    if (s->key->folded)
+        spyi_text_add(
+            &s->body,
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
+            "spyi._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
+            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
+            s->max_groups, threads[0], threads[1], threads[2]);
+    if (s->bound->guarded)
+        spyi_text_add(&s->body,
+                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
+                      "spy_thread.z >= spyi._threads[2]) return;\n");
+}
+
 static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
+    if (s->bound->dispatch) spyi_emit_threads(s);
     if (key->rank == 0) return;
     if (key->grouped) {
         spyi_emit_groups(s);
@@ -286,12 +305,16 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                   "SV_DispatchThreadID",
                   threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
                   threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
-    if (threads[1] * threads[2] > 1)
+    if (s->bound->dispatch)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
+                               "uint spy_in_group : SV_GroupIndex");
+    else if (threads[1] * threads[2] > 1)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
-    const char *shape = key->rank == 0              ? "one element"
+    const char *shape = s->bound->dispatch          ? "dispatch"
+                        : key->rank == 0            ? "one element"
                         : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
@@ -342,6 +365,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.key = key;
     s.types = device->types;
     s.out = out;
+    s.max_groups = device->base->limits.info.max_group_count;
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
