@@ -314,6 +314,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    if (kind && v->tensor && in &&
+        strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
+        leaf->out = a->bound.nodes[node].out = false;
     if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
     if (kind && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation

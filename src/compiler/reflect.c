@@ -194,8 +194,7 @@ static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, s
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         fields[i].name = v ? lib->spReflectionVariable_GetName(v) : NULL;
         named = fields[i].name != NULL;
-        if (named)
-            fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
+        if (named) fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
     }
     const spyi_type *type =
         named ? spyi_type_opaque(types, name, fields, count) : spyi_type_other(types, name);

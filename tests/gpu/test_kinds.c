@@ -1018,6 +1018,22 @@ static void test_whole_forms(void **state) {
     spy_release_tensor(image);
     spy_release_tensor(t);
     spy_release_tensor(storage);
+    // A struct that changes keeps its tensor.
+    uint32_t states[12];
+    for (uint32_t k = 0; k < 12; k++) states[k] = 5 * k;
+    storage = numbered(data);
+    spy_tensor *walking = make(SPY_UINT32, SPY_SHAPE(12), states);
+    spy_args walk = SPY_ARGS(spy_arg_tensor("state", walking), spy_arg_tensor("t", storage));
+    for (int n = 1; n < 4; n++) {
+        out = NULL;
+        OK(spy_call(fn("Walk.next"),
+                    SPY_ARGS(spy_arg_struct("this", walk), spy_out_tensor("_result", &out))));
+        got = (const float *)(const void *)read_all(out);
+        for (int k = 0; k < 12; k++) SAME("walk", k, got[k], 5 * k + 3 * n);
+        spy_release_tensor(out);
+    }
+    spy_release_tensor(walking);
+    spy_release_tensor(storage);
     // The sizes that an element takes choose the overload, at each call anew.
     for (int n = 0; n < 6; n++) {
         float f = 0, six[6] = { 0, 1, 2, 3, 4, 5 };
