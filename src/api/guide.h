@@ -81,7 +81,8 @@
 // spy_load_module takes a file, or text by desc.source; `import` looks in the file's folder, in
 // desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f",
 // "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
-// are resolved at the call, by its arguments. Instance methods cannot be called by name.
+// are resolved at the call, by its arguments. "Type.method" takes its instance as the parameter "this"; "Type" finds the
+// constructors.
 //
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
@@ -166,8 +167,7 @@
 //                                      overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))     that argument, run over as 7 says
 //
-// Slang type parameters that cannot be passed yet: textures, samplers, buffers, pointers, interfaces as
-// values. A struct given whole or field by field may nest 16 deep; a call has at most 64 leaves.
+// Slang type parameters that cannot be passed yet: textures, samplers, buffers, interfaces as values. A struct given whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
 //
