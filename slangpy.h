@@ -5061,7 +5061,7 @@ SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
 // The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
 SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
-SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
+SPYI_FN bool spyi_unit_imports_library(const spyi_unit *unit); // slangpy, itself or through what it imports
 
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
@@ -5696,6 +5696,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    bool imports_library;   // slangpy
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;
@@ -7583,8 +7584,11 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
         compiler->loading = &loading;
         unit->live = spyi_sl_live_open(unit, &content, &messages);
         compiler->loading = NULL;
-        if (unit->live)
+        if (unit->live) {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
+            spyi_sl_module *library = NULL;
+            unit->imports_library = spyi_sl_is_loaded(unit->live->session, "slangpy", &library);
+        }
         if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -7669,12 +7673,8 @@ const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
 
-bool spyi_unit_imports(spyi_unit *unit, const char *name) {
-    spyi_sl_module *module = NULL;
-    spyi_global_lock();
-    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
-    spyi_global_unlock();
-    return found;
+bool spyi_unit_imports_library(const spyi_unit *unit) {
+    return unit->imports_library;
 }
 
 uint32_t spyi_unit_serial(const spyi_unit *unit) {
@@ -15858,7 +15858,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
-        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
+        attempt.bound.call_info = spyi_unit_imports_library(function->module->unit);
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -17508,7 +17508,8 @@ static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_lea
     long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
     const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
     bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
-                spyi_fit_memory(value->type, element, true, &fit) && rank + fit.consumed <= SPY_MAX_RANK;
+                spyi_fit_memory(value->type, element, true, &fit) &&
+                (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
     if (good) {
         spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
         leaf->kind_type = spyi_type_other(types, passed.data)->name;
