@@ -14704,6 +14704,7 @@ typedef struct spyi_place_text {
 struct spyi_value_kind {
     const char *name; // in messages: "call_id"
     // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
     bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);
@@ -14884,7 +14885,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         if (!arg->custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return arg->custom->describe(arg, v, &problem)
+        return !arg->custom->describe || arg->custom->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
@@ -17298,13 +17299,6 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
 
 // call_id and thread_id: where the element is in the call.
 
-static bool spyi_call_id_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    (void)arg;
-    (void)value;
-    (void)problem;
-    return true;
-}
-
 static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     (void)types;
     (void)value;
@@ -17321,10 +17315,10 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    at->element);
 }
 
-static const spyi_value_kind spyi_call_id_kind = { "call_id", spyi_call_id_describe, spyi_call_id_bind,
-                                                   NULL,      spyi_call_id_load,     NULL };
-static const spyi_value_kind spyi_thread_id_kind = { "thread_id", spyi_call_id_describe, spyi_call_id_bind,
-                                                     NULL,        spyi_thread_id_load,   NULL };
+static const spyi_value_kind spyi_call_id_kind = { "call_id",         NULL, spyi_call_id_bind, NULL,
+                                                   spyi_call_id_load, NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id",         NULL, spyi_call_id_bind, NULL,
+                                                     spyi_thread_id_load, NULL };
 
 spy_arg spy_arg_call_id(const char *name) {
     return spyi_custom_arg(name, &spyi_call_id_kind);
@@ -17803,13 +17797,6 @@ SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value
 
 // What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
 
-static bool spyi_system_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    (void)arg;
-    (void)value;
-    (void)problem;
-    return true;
-}
-
 static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
     (void)types;
@@ -17844,10 +17831,10 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
 }
 
 static const spyi_value_kind spyi_system_kinds[] = {
-    { "SV_DispatchThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_thread_load, NULL },
-    { "SV_GroupID", spyi_system_describe, spyi_system_bind, NULL, spyi_group_load, NULL },
-    { "SV_GroupThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_local_load, NULL },
-    { "SV_GroupIndex", spyi_system_describe, spyi_system_bind, NULL, spyi_index_load, NULL },
+    { "SV_DispatchThreadID", NULL, spyi_system_bind, NULL, spyi_thread_load, NULL },
+    { "SV_GroupID", NULL, spyi_system_bind, NULL, spyi_group_load, NULL },
+    { "SV_GroupThreadID", NULL, spyi_system_bind, NULL, spyi_local_load, NULL },
+    { "SV_GroupIndex", NULL, spyi_system_bind, NULL, spyi_index_load, NULL },
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
@@ -17855,7 +17842,9 @@ SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
 }
 
 SPYI_FN bool spyi_is_system(const spyi_value *value) {
-    return value->custom && value->custom->describe == spyi_system_describe;
+    for (size_t i = 0; i < sizeof spyi_system_kinds / sizeof spyi_system_kinds[0]; i++)
+        if (value->custom == &spyi_system_kinds[i]) return true;
+    return false;
 }
 
 // >>call/call_internal.h ------------------------------------------------------------------------------------
