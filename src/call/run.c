@@ -2,6 +2,7 @@
 //
 // Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
 #include "call/call_internal.h"
+#include "data/gpu_print.h"
 
 // >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
 
@@ -217,6 +218,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
             memcpy(out, &u, 4);
             break;
+        case SPYI_PACK_PRINT:
+            address = spyi_print_address(s->device);
+            memcpy(out, &address, 8);
+            break;
         case SPYI_PACK_ADDRESS:
             address = at->storage->chunk.address + at->storage->offset + at->begin;
             memcpy(out, &address, 8);
@@ -255,10 +260,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_take_hazards(spyi_run_state *s) {
+static bool spyi_take_hazards(spyi_run_state *s, bool prints) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
-    bool barrier = false;
+    bool barrier = prints && spyi_print_hazard(device);
     for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
         const spyi_launch_leaf *at = &s->launch->leaves[i];
         bool whole = spyi_leaf_is_whole(&b->leaves[i]);
@@ -279,6 +284,7 @@ static bool spyi_take_hazards(spyi_run_state *s) {
         if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
         if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
+    if (prints) spyi_print_note(device, submit);
     s->plan->last_submit = submit;
     return barrier;
 }
@@ -340,7 +346,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
-    dispatch.barrier = spyi_take_hazards(s);
+    dispatch.barrier = spyi_take_hazards(s, e->prints);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
     spyi_owe_barrier(s);
@@ -424,6 +430,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
+    if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)

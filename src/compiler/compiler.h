@@ -25,6 +25,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    bool print; // slangpy_print's print() records; else it is empty
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
@@ -54,6 +55,7 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
+SPYI_FN bool spyi_unit_prints(const spyi_unit *unit); // slangpy_print is among its modules, and the device prints
 
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
@@ -113,10 +115,28 @@ SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_typ
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
 // >>code
+
+// String literals by the hash that kernels have of them.
+typedef struct spyi_literal {
+    uint32_t hash;
+    char *text;
+} spyi_literal;
+
+typedef struct spyi_literals {
+    spyi_literal *items;
+    uint32_t count, capacity;
+} spyi_literals;
+
+SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
+                               size_t size); // once each; false: out of memory
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
+SPYI_FN void spyi_literals_free(spyi_literals *literals);
+
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20]; // Slang's entry-point hash
+    spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
 // A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.

@@ -72,6 +72,7 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
+    bool print;
     const spyi_sl_library *library; // NULL until the first unit
     spyi_sl_source_files files;
     spyi_atomic loads;
@@ -91,6 +92,7 @@ struct spyi_unit {
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;
     spyi_sl_live *live; // never NULL after a successful load
+    bool prints;        // slangpy_print is among the modules
 };
 
 // The unit's session, replaced by a fresh one when it has grown. `kib`: what the coming query will leave in it.

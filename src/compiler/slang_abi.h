@@ -307,6 +307,9 @@ struct spyi_sl_module_table {
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
     X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
-    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))
+    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
+    X(uint64_t, spReflection_getHashedStringCount, (spyi_sl_layout *))                                       \
+    X(const char *, spReflection_getHashedString, (spyi_sl_layout *, uint64_t, size_t *))                    \
+    X(uint32_t, spComputeStringHash, (const char *, size_t))
 
 #endif // SPYI_COMPILER_SLANG_ABI_H

@@ -1,5 +1,5 @@
 // Tensors: creation, release, and copies between their elements and host memory.
-#include "data/device.h"
+#include "data/gpu_print.h"
 
 // >>shapes
 
@@ -367,6 +367,7 @@ spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
     if (status == SPY_OK) {
         status = spyi_tensor_download(tensor, data, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+        else spyi_print_deliver(device);
     }
     spyi_leave(device);
     return status;

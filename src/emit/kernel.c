@@ -214,7 +214,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                   out->group_size, SPYI_KERNEL_ENTRY);
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
-    spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
+    spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
+                  out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = key->rank == 0              ? "one element"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
@@ -227,10 +228,18 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
+}
+
+// Whether print() may be called: the module or the call's own Slang text has it.
+static bool spyi_call_prints(const spy_function *function, const spyi_bound *bound) {
+    const char *prelude = bound->options.prelude;
+    if (!function->object.device->printer) return false;
+    return spyi_unit_prints(function->module->unit) || (prelude && strstr(prelude, "print"));
 }
 
 SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
@@ -253,6 +262,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(&device->base->limits, key->rank);
+    out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
