@@ -100,8 +100,7 @@ static void test_every_type(void **state) {
         "    print(\"{} {}\", bool2(i > 0, i < 0), bool3(true, false, i == 5));\n"
         "    print(\"{} {} {}\", int2(i, -i), uint3(1, 2, i), float4(0.5, i, -1, 1e10));\n"
         "    print(\"{} {}\", float2x3(1, 2, 3, 4, 5, i), int3x2(1, 2, 3, 4, 5, i));\n"
-        "    print(\"{} {}\", matrix<bool, 2, 2>(true, false, true, i == 5), vector<float, 1>(i), "
-        "matrix<float, 1, 1>(i));\n"
+        "    print(\"{} {}\", matrix<bool, 2, 2>(true, false, true, i == 5), vector<float, 1>(i));\n"
         "    print(\"{} {} {}\", 1, 1.5, \"text\");\n"
         "    print(\"no values\");\n"
         "    print(\"{} {} {} {} {} {} {} {} {} {} {} {}\", i, i, i, i, i, i, i, i, i, i, i, i);\n"
@@ -126,6 +125,7 @@ static void test_every_type(void **state) {
         "void doubles(int i) { print(\"{} {} {}\", double(i) / 3, double2(i, 0.1lf), matrix<double, 1, 2>(i, "
         "1e300lf)); }\n";
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "types", source));
+    forget(); // a warning about conversions
     spy_args five = SPY_ARGS(spy_arg_i32("i", 5));
     OK(spy_call(spy_find_function(m, "plain"), five));
     OK(spy_wait(gpu_device));
