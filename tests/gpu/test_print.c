@@ -109,8 +109,7 @@ static void test_every_type(void **state) {
         "void longs(int i) {\n"
         "    print(\"{} {} {}\", int64_t(i) - 6, uint64_t(i) << 60, vector<int64_t, 3>(i, -i, int64_t(i) << "
         "40));\n"
-        "    print(\"{} {:x}\", matrix<uint64_t, 2, 2>(1, 2, 3, uint64_t(i) << 33), "
-        "uint64_t(0x123456789abcdefull));\n"
+        "    print(\"{:x}\", uint64_t(0x123456789abcdefull));\n"
         "}\n"
         "void bytes(int i) {\n"
         "    print(\"{} {} {}\", int8_t(i - 133), uint8_t(i + 250), vector<int8_t, 4>(int8_t(i), int8_t(-i), "
@@ -122,8 +121,8 @@ static void test_every_type(void **state) {
         "}\n"
         "void halves(int i) { print(\"{} {} {:.3f}\", half(i) / 2, half3(i, 0.5h, -2), half2x2(1, 2, 3, "
         "half(i))); }\n"
-        "void doubles(int i) { print(\"{} {} {}\", double(i) / 3, double2(i, 0.1lf), matrix<double, 1, 2>(i, "
-        "1e300lf)); }\n";
+        "void doubles(int i) { print(\"{} {} {}\", double(i) / 3, double2(i, 0.1lf), matrix<double, 2, 2>(i, "
+        "1e300lf, -1, 0)); }\n";
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "types", source));
     forget(); // a warning about conversions
     spy_args five = SPY_ARGS(spy_arg_i32("i", 5));
@@ -131,12 +130,11 @@ static void test_every_type(void **state) {
     OK(spy_wait(gpu_device));
     HEARD("true 5 4294967285 0.625", "{true, false} {true, false, true}",
           "{5, -5} {1, 2, 5} {0.5, 5, -1, 1e+10}", "{{1, 2, 3}, {4, 5, 5}} {{1, 2}, {3, 4}, {5, 5}}",
-          "{{true, false}, {true, true}} {5}", "1 1.5 text", "no values", "5 5 5 5 5 5 5 5 5 5 5 5",
-          "");
+          "{{true, false}, {true, true}} {5}", "1 1.5 text", "no values", "5 5 5 5 5 5 5 5 5 5 5 5", "");
     if (features & SPY_FEATURE_INT64) {
         OK(spy_call(spy_find_function(m, "longs"), five));
         OK(spy_wait(gpu_device));
-        HEARD("-1 5764607523034234880 {5, -5, 5497558138880}", "{{1, 2}, {3, 42949672960}} 123456789abcdef");
+        HEARD("-1 5764607523034234880 {5, -5, 5497558138880}", "123456789abcdef");
     }
     if (features & SPY_FEATURE_INT8) {
         OK(spy_call(spy_find_function(m, "bytes"), five));
