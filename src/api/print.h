@@ -31,6 +31,8 @@ extern "C" {
 // Delivery copies what was printed, and formats it on the CPU: about 1 us a message. Calls that print do not wait for each
 // other. Kernels in an engine's command buffer print too; that is delivered once the engine says that it has been executed.
 
+// SlangPy's flush_print and flush_print_to_string.
+
 // Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
 // SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: one at a time.
 spy_status spy_flush_print(spy_device *device);

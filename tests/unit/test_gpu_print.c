@@ -132,6 +132,27 @@ static void test_unfinished(void **state) {
     close_device(device);
 }
 
+// While calls are recorded for somebody else to submit, nothing can be waited for.
+static void test_deferred(void **state) {
+    (void)state;
+    spy_device *device = open_plain(0);
+    learn(device, 7, "i = {}");
+    assert_int_equal(spy_wait(device), SPY_OK);
+    print_int(device, 7, 1);
+    device->base->deferred = true;
+    assert_int_equal(spy_flush_print(device), SPY_ERROR_UNSUPPORTED);
+    spy_error e = spy_take_error(device);
+    assert_int_equal(e.code, SPY_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(e.message, "spy_flush_print"));
+    memset(&log_heard, 0, sizeof log_heard);
+    spyi_print_deliver(device);
+    heard_is("");
+    device->base->deferred = false;
+    assert_int_equal(spy_wait(device), SPY_OK);
+    heard_is("3:i = 1;");
+    close_device(device);
+}
+
 static void test_overflow(void **state) {
     (void)state;
     spy_device *device = open_plain(100); // 21 words: five messages of four
@@ -210,8 +231,8 @@ static void test_failures(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_delivery), cmocka_unit_test(test_unfinished), cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_garbage),  cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_delivery), cmocka_unit_test(test_unfinished), cmocka_unit_test(test_deferred),
+        cmocka_unit_test(test_overflow), cmocka_unit_test(test_garbage),    cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
