@@ -457,6 +457,14 @@ static void test_modules(void **state) {
     OK(spy_call(spy_find_function(with_link, "call"), SPY_ARGS(spy_arg_i32("i", 4))));
     OK(spy_wait(gpu_device));
     HEARD("linked 4");
+    m.name = "both_print";
+    m.source = "import print;\npublic extern void hook(int i);\npublic void call(int i) { print(\"own {}\", "
+               "i); hook(i); }\n";
+    spy_module *both = MADE(spy_module, spy_load_module(gpu_device, &m));
+    OK(spy_call(spy_find_function(both, "call"), SPY_ARGS(spy_arg_i32("i", 4))));
+    OK(spy_wait(gpu_device));
+    HEARD("own 4", "linked 4");
+    m.source = "public extern void hook(int i);\npublic void call(int i) { hook(i); }\n";
     // In the call's own text.
     spy_call_options options;
     memset(&options, 0, sizeof options);
@@ -577,6 +585,11 @@ static void test_bad_input(void **state) {
     m = gpu_module(gpu_device, "bad2", "import print;\nvoid f(int i) { print(i); }\n");
     assert_null(m);
     ERROR_ON(gpu_device, SPY_ERROR_COMPILE, "bad2.slang");
+    // A format that is chosen at run time.
+    m = MADE(spy_module,
+             gpu_module(gpu_device, "bad3",
+                        "import print;\nvoid f(int i) { String s = i > 3 ? \"a\" : \"b\"; print(s); }\n"));
+    FAILS(SPY_ERROR_COMPILE, spy_call(spy_find_function(m, "f"), SPY_ARGS(spy_arg_i32("i", 1))), "spy_call");
     forget();
     close_device();
 }

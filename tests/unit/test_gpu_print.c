@@ -148,7 +148,7 @@ static void test_deferred(void **state) {
     spyi_print_deliver(device);
     heard_is("");
     device->base->deferred = false;
-    assert_int_equal(spy_wait(device), SPY_OK);
+    assert_int_equal(spy_flush_print(device), SPY_OK);
     heard_is("3:i = 1;");
     close_device(device);
 }
