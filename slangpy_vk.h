@@ -72,8 +72,8 @@ spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_
 spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
 // A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
-// transfer source and destination). desc->data must be NULL. The buffer must outlive the tensor and all calls
-// with it.
+// transfer source and destination; indirect buffer for group counts). desc->data must be NULL. The buffer
+// must outlive the tensor and all calls with it.
 spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
                                  const spy_tensor_desc *desc);
 // The VkBuffer and the byte offset of a tensor's first element.
@@ -815,6 +815,7 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 #define SPYI_VK_STAGING_COUNT 4u
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u        // open debug labels that are shown
 #define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
 
 // >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
@@ -927,6 +928,9 @@ typedef struct spyi_vk_instance {
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
     PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
+    PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
+    PFN_vkCmdEndDebugUtilsLabelEXT end_label;
+    PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
     VkDebugUtilsMessengerEXT messenger;
     spyi_mutex message_lock;
     char message[512]; // the driver's last complaint, for errors that carry no text of their own
@@ -1044,6 +1048,9 @@ typedef struct spyi_vk_gpu {
     VkQueryPool queries;  // two timestamps; made when first used
     uint64_t time_number; // batch of time_end; 0: none
     bool timing; // between time_begin and time_end
+    VkQueryPool marks; // SPYI_TIME_SLOTS timestamps; made when first used
+    uint32_t label_depth;            // open labels
+    char labels[SPYI_VK_LABELS][64]; // of which these, cut off
 
     uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;
@@ -1122,8 +1129,22 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
+// After each recorded operation; `urgent`: someone may look at its result, so an idle queue gets it at once.
+SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
+// All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
+SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
+// Timestamps, in a pool made when first needed.
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count, spyi_text *error);
 // Make sure that a command buffer is open: gpu->commands.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
+
+// >>mark.c
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                      bool barrier, spyi_text *error);
 
 // >>submit.c
 SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
@@ -1605,6 +1626,12 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
     // NULL unless the instance, ours or the engine's, has the extension.
     instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
                                                                               "vkSetDebugUtilsObjectNameEXT");
+    instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
+        instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
+    instance->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle,
+                                                                             "vkCmdEndDebugUtilsLabelEXT");
+    instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
+        instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
     if (debug_utils) {
         PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
             instance->handle, "vkCreateDebugUtilsMessengerEXT");
@@ -1748,7 +1775,10 @@ static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
         info->features |= SPY_FEATURE_INT16;
     if (f[SPYI_VK_FEATURE_shaderInt64]) info->features |= SPY_FEATURE_INT64;
     if (f[SPYI_VK_FEATURE_shaderBufferFloat32AtomicAdd]) info->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
-    if (adapter->timestamp_bits != 0) info->features |= SPY_FEATURE_TIMESTAMPS;
+    if (adapter->timestamp_bits != 0) {
+        info->features |= SPY_FEATURE_TIMESTAMPS;
+        info->timestamp_period_ns = (double)adapter->limits.timestampPeriod;
+    }
     if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0)
         info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
@@ -2243,7 +2273,8 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     buffer_info.size = size;
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+                        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
     if (families[0] != families[1]) { // costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -2589,16 +2620,21 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
 #endif
 
 // All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after
-// this.
-static void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+// this. The source stages include the reading of group counts, which comes before a dispatch's shader.
+SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkPipelineStageFlags after = stages;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                             VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+    if (counts) {
+        after |= VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
+        barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
+    }
+    gpu->vk.vkCmdPipelineBarrier(commands, stages, after, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
 }
 
@@ -2636,11 +2672,11 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     gpu->batch = batch;
     gpu->commands = batch->commands;
     gpu->bound = NULL;
+    spyi_vk_open_labels(gpu);
     return SPY_OK;
 }
 
-// After each recorded operation. `urgent`: someone may look at its result, so an idle queue gets it at once.
-static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
     spy_status status;
     uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
@@ -2729,7 +2765,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (dispatch->barrier) spyi_vk_barrier(gpu, commands);
+    if (dispatch->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -2744,7 +2780,11 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
-    gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
+    if (SPYI_LIKELY(dispatch->indirect == 0)) {
+        gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
+    } else {
+        gpu->vk.vkCmdDispatchIndirect(commands, (VkBuffer)dispatch->indirect, dispatch->indirect_offset);
+    }
     gpu->base.stats.dispatches++;
     if (gpu->external == VK_NULL_HANDLE) {
         spyi_vk_batch *batch = gpu->batch;
@@ -2760,7 +2800,7 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     VkBufferCopy region;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     region.srcOffset = from_offset;
     region.dstOffset = to_offset;
     region.size = size;
@@ -2780,38 +2820,39 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t o
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
     return spyi_vk_recorded(gpu, false, error);
 }
 
 // >>timestamps
 
-static spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
+                                        spyi_text *error) {
     VkQueryPoolCreateInfo info;
     VkResult result;
     if (gpu->adapter.timestamp_bits == 0) {
         spyi_text_add(error, "the queue of '%s' has no timestamps", gpu->adapter.info.name);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (gpu->queries != VK_NULL_HANDLE) return SPY_OK;
+    if (*pool != VK_NULL_HANDLE) return SPY_OK;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    info.queryCount = 2;
-    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, &gpu->queries);
+    info.queryCount = count;
+    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, pool);
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateQueryPool", error);
 }
 
 // The barrier keeps the measured work from starting before the time is taken, and earlier work out of it.
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    spy_status status = spyi_vk_make_queries(gpu, error);
+    spy_status status = spyi_vk_make_queries(gpu, &gpu->queries, 2, error);
     if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->time_number = 0;
     gpu->timing = true;
-    spyi_vk_barrier(gpu, gpu->commands);
+    spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->queries, 0, 2);
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 0);
     return spyi_vk_recorded(gpu, false, error);
@@ -2851,6 +2892,93 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
     if (gpu->adapter.timestamp_bits < 64) mask = ((uint64_t)1 << gpu->adapter.timestamp_bits) - 1;
     *ns = (uint64_t)((double)((ticks[1] - ticks[0]) & mask) * (double)gpu->adapter.limits.timestampPeriod);
     return SPY_OK;
+}
+
+// >>vk/mark.c -----------------------------------------------------------------------------------------------
+
+// Marks in the open command buffer: labels for debug tools, and GPU times that are stored in memory.
+
+// Vulkan lets a label end in another command buffer than it began in, but Mesa before 23.1 crashes there: each batch
+// closes what is open and the next one opens it again. Deeper labels than there is room for are left out.
+
+static bool spyi_vk_has_labels(const spyi_vk_gpu *gpu) {
+    const spyi_vk_instance *instance = &gpu->instance;
+    return instance->begin_label != NULL && instance->end_label != NULL && instance->insert_label != NULL;
+}
+
+static VkDebugUtilsLabelEXT spyi_vk_label_info(const char *name) {
+    VkDebugUtilsLabelEXT label;
+    SPYI_VK_ZERO(label);
+    label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
+    label.pLabelName = name;
+    return label;
+}
+
+static uint32_t spyi_vk_shown_labels(const spyi_vk_gpu *gpu) {
+    return gpu->label_depth < SPYI_VK_LABELS ? gpu->label_depth : SPYI_VK_LABELS;
+}
+
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < spyi_vk_shown_labels(gpu); i++) {
+        VkDebugUtilsLabelEXT label = spyi_vk_label_info(gpu->labels[i]);
+        gpu->instance.begin_label(gpu->commands, &label);
+    }
+}
+
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < spyi_vk_shown_labels(gpu); i++) gpu->instance.end_label(gpu->batch->commands);
+}
+
+static void spyi_vk_push_label(spyi_vk_gpu *gpu, const char *name) {
+    uint32_t at = gpu->label_depth++;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    if (at >= SPYI_VK_LABELS) return;
+    (void)snprintf(gpu->labels[at], sizeof gpu->labels[at], "%s", name);
+    gpu->instance.begin_label(gpu->commands, &label);
+}
+
+static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
+    if (gpu->label_depth == 0) return;
+    if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
+}
+
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    spy_status status;
+    if (!spyi_vk_has_labels(gpu)) return SPY_OK;
+    status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    switch (kind) {
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, name); break;
+    case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
+    case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
+    }
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+// A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_make_queries(gpu, &gpu->marks, SPYI_TIME_SLOTS, error);
+    if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->marks, slot, 1);
+    gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->marks, slot);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                      bool barrier, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, count, (VkBuffer)to->handle, offset,
+                                      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    return spyi_vk_recorded(gpu, true, error);
 }
 
 // >>vk/submit.c ---------------------------------------------------------------------------------------------
@@ -2963,6 +3091,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     }
     if (gpu->batch != NULL) {
         VkResult result;
+        spyi_vk_close_labels(gpu);
         spyi_vk_host_barrier(gpu);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
         if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
@@ -3123,6 +3252,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
     spyi_vk_free_pages(gpu, &gpu->free_pages);
     spyi_vk_free_pages(gpu, &gpu->external_pages);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
+    gpu->vk.vkDestroyQueryPool(gpu->device, gpu->marks, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->lane, NULL);
 }
@@ -3568,6 +3698,9 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
+    spyi_vk_label,
+    spyi_vk_time_mark,
+    spyi_vk_time_store,
 };
 // clang-format on
 

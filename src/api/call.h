@@ -2,7 +2,7 @@
 #ifndef SPY_API_CALL_H
 #define SPY_API_CALL_H
 
-#include "api/tensor.h"
+#include "api/cursor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -168,11 +168,25 @@ typedef struct spy_call_options {
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
-// belong to the kind of call: other ones bind and compile again.
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
+// append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
+// >>dispatching
+
+typedef struct spy_uint3 {
+    uint32_t x, y, z;
+} spy_uint3;
+
+// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
+// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
+// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
+// NULL. Errors and threads as spy_call().
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
@@ -196,7 +210,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
-// Waits for an unfinished compilation.
+// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
+// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 void spy_release_prepared(spy_prepared *prepared);
 

@@ -198,9 +198,10 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
 }
 
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error) {
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->options = options;
+    values->threads = threads;
     values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
@@ -212,6 +213,10 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
+    if (status == SPY_OK && threads &&
+        (!spyi_key_bytes(values, "\xfe", 1) ||
+         !spyi_key_bytes(values, threads->group, sizeof threads->group)))
+        status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }

@@ -133,9 +133,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
     return code->data != NULL;
 }
 
-// One conformance as a component; NULL: `messages` says why.
-static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
-                                                spyi_text *messages) {
+spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                       spyi_text *messages) {
     spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     spyi_sl_component *component = NULL;
     spyi_sl_blob *diagnostics = NULL;
@@ -182,12 +181,12 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_result result =
         module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts = (spyi_sl_component **)calloc(
+        conformances.count + live->conformance_count + live->link_count + 2, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
-        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        parts[count] = spyi_sl_conformance(unit, live, conformances.items[i], messages);
         conforming = parts[count] != NULL;
         if (conforming) count++;
     }
@@ -196,6 +195,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         parts[count++] = (spyi_sl_component *)module;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
+        for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
         spyi_sl_diagnostics(&diagnostics, NULL, messages);
         if (result >= 0 && composite) {

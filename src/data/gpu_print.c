@@ -5,32 +5,48 @@
 
 #include "api/print.h"
 
-typedef struct spyi_printer {
+typedef struct spyi_print_buffer {
     spyi_storage *storage;
     size_t buffer_bytes;
     uint32_t capacity;      // words for records
-    bool used;              // kernels that print were recorded since the buffer was last taken out
     spyi_text pending;      // messages to deliver: each its level, as a byte, its text and a NUL
     spyi_mutex lock;        // guards `literals`: compile threads learn, too
     spyi_literals literals; // of all kernels so far
-} spyi_printer;
+} spyi_print_buffer;
 
 enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
 
 // >>the buffer
 
+SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
+    const spyi_print_buffer *p = device->printer;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = p->storage;
+    use.end = p->buffer_bytes;
+    use.reads = true;
+    return use;
+}
+
 // Empty, for the kernels that are recorded from now on.
 static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
-    spyi_printer *p = device->printer;
+    spyi_print_buffer *p = device->printer;
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
     header[2] = p->capacity;
-    bool barrier = spyi_take_barrier(device, spyi_hazard(device, p->storage, 0, sizeof header, true));
+    spyi_use use = spyi_print_use(device);
+    use.reads = false;
+    use.writes = true;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
     spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
                                                 sizeof header, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, p->storage, 0, sizeof header, true, device->backend->open_submit(device->gpu));
-    p->used = false;
+    spyi_uses_done(device, barrier, false, status);
+    p->storage->read_epoch = 0; // those readers have finished
     return status;
+}
+
+// Whether kernels that print were recorded since.
+static bool spyi_print_is_used(const spyi_print_buffer *p) {
+    return p->storage && p->storage->read_epoch != 0;
 }
 
 SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error) {
@@ -45,7 +61,7 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
         spyi_text_add(error, "desc.enable_print needs a device with SPY_FEATURE_POINTERS");
         return SPY_ERROR_UNSUPPORTED;
     }
-    spyi_printer *p = (spyi_printer *)spyi_allocate(&device->ctx, sizeof *p);
+    spyi_print_buffer *p = (spyi_print_buffer *)spyi_allocate(&device->ctx, sizeof *p);
     if (!p) {
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
@@ -55,13 +71,15 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->buffer_bytes = buffer_bytes;
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
-    return p->storage ? spyi_print_reset(device, error) : status;
+    if (!p->storage) return status;
+    p->storage->references = 1; // command lists have their own
+    return spyi_print_reset(device, error);
 }
 
 SPYI_FN void spyi_print_destroy(spy_device *device) {
-    spyi_printer *p = device->printer;
+    spyi_print_buffer *p = device->printer;
     if (!p) return;
-    if (p->storage) spyi_pool_give(device, p->storage);
+    if (p->storage && --p->storage->references == 0) spyi_pool_give(device, p->storage);
     spyi_text_free(&p->pending);
     spyi_literals_free(&p->literals);
     spyi_mutex_destroy(&p->lock);
@@ -70,24 +88,12 @@ SPYI_FN void spyi_print_destroy(spy_device *device) {
 }
 
 SPYI_FN uint64_t spyi_print_address(const spy_device *device) {
-    const spyi_printer *p = device->printer;
+    const spyi_print_buffer *p = device->printer;
     return p ? p->storage->chunk.address + p->storage->offset : 0;
 }
 
-SPYI_FN bool spyi_print_hazard(const spy_device *device) {
-    const spyi_printer *p = device->printer;
-    return p && spyi_hazard(device, p->storage, 0, p->buffer_bytes, false);
-}
-
-SPYI_FN void spyi_print_note(spy_device *device, uint64_t submit) {
-    spyi_printer *p = device->printer;
-    if (!p) return;
-    spyi_note_use(device, p->storage, 0, p->buffer_bytes, false, submit);
-    p->used = true;
-}
-
 SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals) {
-    spyi_printer *p = device->printer;
+    spyi_print_buffer *p = device->printer;
     if (!p) return;
     spyi_mutex_lock(&p->lock);
     for (uint32_t i = 0; i < literals->count; i++)
@@ -98,13 +104,13 @@ SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals)
 
 // >>messages
 
-static void spyi_print_add(spyi_printer *p, spy_log_level level, const spyi_text *message) {
+static void spyi_print_add(spyi_print_buffer *p, spy_log_level level, const spyi_text *message) {
     char byte = (char)level;
     spyi_text_add_n(&p->pending, &byte, 1);
     spyi_text_add_n(&p->pending, spyi_text_str(message), strlen(spyi_text_str(message)) + 1);
 }
 
-static void spyi_print_format_all(spyi_printer *p, const uint32_t *words, uint32_t count) {
+static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, uint32_t count) {
     spyi_text message = { NULL, 0, 0 };
     spyi_mutex_lock(&p->lock);
     for (uint32_t at = 0; count - at >= 2 && words[at] >= 2 && words[at] <= count - at; at += words[at]) {
@@ -118,8 +124,8 @@ static void spyi_print_format_all(spyi_printer *p, const uint32_t *words, uint32
 
 // Waits for all kernels that print, and makes messages of the buffer, which is empty afterwards.
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
-    spyi_printer *p = device->printer;
-    if (!p->used) return SPY_OK;
+    spyi_print_buffer *p = device->printer;
+    if (!spyi_print_is_used(p)) return SPY_OK;
     if (device->base->deferred) {
         spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
@@ -160,7 +166,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
 
 // Warnings keep to desc.log.level; what was printed was asked for by enable_print.
 static void spyi_print_to_log(spy_device *device) {
-    spyi_printer *p = device->printer;
+    spyi_print_buffer *p = device->printer;
     for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
         spy_log_level level = (spy_log_level)p->pending.data[at];
         if (level == SPY_LOG_INFO || spyi_log_wants(&device->ctx, level))
@@ -179,10 +185,11 @@ SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
 }
 
 SPYI_FN void spyi_print_deliver(spy_device *device) {
-    spyi_printer *p = device->printer;
-    if (SPYI_LIKELY(!p) || !device->ctx.log.func || (!p->used && !p->pending.size)) return;
-    if (p->used &&
-        (device->base->deferred || device->backend->finished_submit(device->gpu) < p->storage->use_submit))
+    spyi_print_buffer *p = device->printer;
+    if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
+    if (spyi_print_is_used(p)
+            ? device->base->deferred || device->backend->finished_submit(device->gpu) < p->storage->use_submit
+            : !p->pending.size)
         return;
     spyi_print_flush(device, "print");
 }
@@ -202,7 +209,7 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
     const char *function = "spy_read_print";
     if (text && capacity) text[0] = 0;
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return 0;
-    spyi_printer *p = device->printer;
+    spyi_print_buffer *p = device->printer;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = p ? spyi_print_gather(device, &error) : SPY_OK;
     size_t size = 0;

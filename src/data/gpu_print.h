@@ -20,10 +20,8 @@ SPYI_FN void spyi_print_destroy(spy_device *device);
 // Literals of a kernel, from any thread.
 SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals);
 SPYI_FN uint64_t spyi_print_address(const spy_device *device);
-// A kernel that prints is about to be recorded: does it need a barrier, and note it. Such kernels go side by side: records are
-// reserved by atomics.
-SPYI_FN bool spyi_print_hazard(const spy_device *device);
-SPYI_FN void spyi_print_note(spy_device *device, uint64_t submit);
+// What a kernel that prints does with the buffer. Such kernels go side by side: records are reserved by atomics.
+SPYI_FN spyi_use spyi_print_use(const spy_device *device);
 // Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);

@@ -3,26 +3,27 @@
 
 // >>values
 
-typedef struct spyi_print_value {
+typedef struct spyi_message_value {
     uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
     uint32_t rows, columns; // 0: no matrix; no vector
     const uint32_t *words;
-} spyi_print_value;
+} spyi_message_value;
 
-static uint32_t spyi_print_words_of(uint32_t dtype) {
+static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_INT64 || dtype == SPY_UINT64 || dtype == SPY_FLOAT64 ? 2 : 1;
 }
 
 // Value number `index`; false: there is none.
-static bool spyi_print_find(const uint32_t *record, uint32_t count, uint32_t index, spyi_print_value *out) {
+static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
+                              spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
         uint32_t tag = record[at++];
         out->dtype = tag & 255;
         out->rows = (tag >> 8) & 255;
         out->columns = (tag >> 16) & 255;
         out->words = record + at;
-        uint32_t size =
-            (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) * spyi_print_words_of(out->dtype);
+        uint32_t size = (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) *
+                        spyi_message_words_of(out->dtype);
         if (out->dtype < SPY_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
         if (index == 0) return true;
         at += size;
@@ -30,29 +31,29 @@ static bool spyi_print_find(const uint32_t *record, uint32_t count, uint32_t ind
     return false;
 }
 
-static uint64_t spyi_print_bits(const spyi_print_value *v, uint32_t i) {
-    if (spyi_print_words_of(v->dtype) == 1) return v->words[i];
+static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
+    if (spyi_message_words_of(v->dtype) == 1) return v->words[i];
     return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
 }
 
-static bool spyi_print_is_float(uint32_t dtype) {
+static bool spyi_message_is_float(uint32_t dtype) {
     return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
 }
 
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
-typedef struct spyi_print_spec {
+typedef struct spyi_message_spec {
     char fill, align, sign, type; // 0: not given
     bool alternate;
     int width, precision; // -1: not given
-} spyi_print_spec;
+} spyi_message_spec;
 
-static bool spyi_print_is_align(char c) {
+static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
 // A number of at most three digits; -1: it is longer.
-static int spyi_print_number(const char **at, const char *end) {
+static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
         if (++digits > 3) return -1;
@@ -61,13 +62,13 @@ static int spyi_print_number(const char **at, const char *end) {
     return value;
 }
 
-static bool spyi_print_parse_spec(const char *at, const char *end, spyi_print_spec *spec) {
+static bool spyi_message_parse_spec(const char *at, const char *end, spyi_message_spec *spec) {
     memset(spec, 0, sizeof *spec);
     spec->precision = -1;
-    if (end - at >= 2 && spyi_print_is_align(at[1])) {
+    if (end - at >= 2 && spyi_message_is_align(at[1])) {
         spec->fill = *at++;
         spec->align = *at++;
-    } else if (at < end && spyi_print_is_align(*at)) {
+    } else if (at < end && spyi_message_is_align(*at)) {
         spec->align = *at++;
     }
     if (at < end && (*at == '+' || *at == '-' || *at == ' ')) spec->sign = *at++;
@@ -80,10 +81,10 @@ static bool spyi_print_parse_spec(const char *at, const char *end, spyi_print_sp
         if (!spec->fill) spec->fill = '0';
         at++;
     }
-    spec->width = spyi_print_number(&at, end);
+    spec->width = spyi_message_number(&at, end);
     if (at < end && *at == '.') {
         const char *digits = ++at;
-        spec->precision = spyi_print_number(&at, end);
+        spec->precision = spyi_message_number(&at, end);
         if (at == digits || spec->precision > 99) return false;
         if (spec->precision < 0) return false;
     }
@@ -94,8 +95,8 @@ static bool spyi_print_parse_spec(const char *at, const char *end, spyi_print_sp
 // >>scalars
 
 // `prefix` (sign, 0x) and `digits` in the format's width.
-static void spyi_print_padded(const spyi_print_spec *spec, char align, const char *prefix, const char *digits,
-                              spyi_text *out) {
+static void spyi_message_padded(const spyi_message_spec *spec, char align, const char *prefix,
+                                const char *digits, spyi_text *out) {
     size_t length = strlen(prefix) + strlen(digits), width = (size_t)spec->width;
     size_t room = width > length ? width - length : 0, before = 0, inside = 0;
     if (spec->align) align = spec->align;
@@ -110,17 +111,17 @@ static void spyi_print_padded(const spyi_print_spec *spec, char align, const cha
     for (size_t i = before + inside; i < room; i++) spyi_text_add_n(out, &fill, 1);
 }
 
-static void spyi_print_text(const spyi_print_spec *spec, const char *text, spyi_text *out) {
+static void spyi_message_text(const spyi_message_spec *spec, const char *text, spyi_text *out) {
     spyi_text cut = { NULL, 0, 0 };
     size_t length = strlen(text);
     if (spec->precision >= 0 && (size_t)spec->precision < length) length = (size_t)spec->precision;
     spyi_text_add_n(&cut, text, length);
-    spyi_print_padded(spec, '<', "", spyi_text_str(&cut), out);
+    spyi_message_padded(spec, '<', "", spyi_text_str(&cut), out);
     spyi_text_free(&cut);
 }
 
-static void spyi_print_integer(const spyi_print_spec *spec, bool negative, uint64_t magnitude,
-                               spyi_text *out) {
+static void spyi_message_integer(const spyi_message_spec *spec, bool negative, uint64_t magnitude,
+                                 spyi_text *out) {
     char buffer[72], *digits = buffer + sizeof buffer - 1, prefix[4];
     const char *letters = spec->type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
     unsigned base = spec->type == 'x' || spec->type == 'X' ? 16
@@ -138,11 +139,11 @@ static void spyi_print_integer(const spyi_print_spec *spec, bool negative, uint6
         prefix[n++] = spec->type;
     }
     prefix[n] = 0;
-    spyi_print_padded(spec, '>', prefix, digits, out);
+    spyi_message_padded(spec, '>', prefix, digits, out);
 }
 
 // Shortest text that reads back as the same number.
-static void spyi_print_shortest(double value, bool is_double, char *buffer, size_t size) {
+static void spyi_message_shortest(double value, bool is_double, char *buffer, size_t size) {
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(buffer, size, "%.*g", digits, value);
         double back = strtod(buffer, NULL);
@@ -152,7 +153,7 @@ static void spyi_print_shortest(double value, bool is_double, char *buffer, size
     }
 }
 
-static void spyi_print_float(const spyi_print_spec *spec, double value, bool is_double, spyi_text *out) {
+static void spyi_message_float(const spyi_message_spec *spec, double value, bool is_double, spyi_text *out) {
     char buffer[448], form[8] = "%.*g", prefix[2] = { 0, 0 };
     uint64_t bits;
     bool upper = spec->type == 'E' || spec->type == 'F' || spec->type == 'G', percent = spec->type == '%';
@@ -163,7 +164,7 @@ static void spyi_print_float(const spyi_print_spec *spec, double value, bool is_
     if (!number) {
         snprintf(buffer, sizeof buffer, upper ? "NAN" : "nan");
     } else if (!spec->type && spec->precision < 0) {
-        spyi_print_shortest(value, is_double, buffer, sizeof buffer);
+        spyi_message_shortest(value, is_double, buffer, sizeof buffer);
     } else {
         if (spec->type) form[3] = percent ? 'f' : spec->type;
         snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
@@ -173,11 +174,11 @@ static void spyi_print_float(const spyi_print_spec *spec, double value, bool is_
     if (percent) strcat(buffer, "%");
     if (number && bits >> 63) prefix[0] = '-';
     else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
-    spyi_print_padded(spec, '>', prefix, buffer, out);
+    spyi_message_padded(spec, '>', prefix, buffer, out);
 }
 
-static double spyi_print_as_double(const spyi_print_value *v, uint32_t i) {
-    uint64_t bits = spyi_print_bits(v, i);
+static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
+    uint64_t bits = spyi_message_bits(v, i);
     uint32_t low = (uint32_t)bits;
     double value;
     float single;
@@ -185,7 +186,7 @@ static double spyi_print_as_double(const spyi_print_value *v, uint32_t i) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    if (spyi_print_is_float(v->dtype)) {
+    if (spyi_message_is_float(v->dtype)) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
@@ -193,27 +194,27 @@ static double spyi_print_as_double(const spyi_print_value *v, uint32_t i) {
     return v->dtype == SPY_UINT64 || v->dtype == SPY_UINT32 ? (double)bits : (double)(int32_t)low;
 }
 
-static void spyi_print_scalar(const spyi_print_value *v, uint32_t i, const spyi_print_spec *spec,
-                              spyi_text *out) {
-    uint64_t bits = spyi_print_bits(v, i);
+static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const spyi_message_spec *spec,
+                                spyi_text *out) {
+    uint64_t bits = spyi_message_bits(v, i);
     if (v->dtype == SPY_BOOL && !spec->type) {
-        spyi_print_text(spec, bits ? "true" : "false", out);
-    } else if (spyi_print_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
-        spyi_print_float(spec, spyi_print_as_double(v, i), v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16,
-                         out);
+        spyi_message_text(spec, bits ? "true" : "false", out);
+    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
+        spyi_message_float(spec, spyi_message_as_double(v, i),
+                           v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16, out);
     } else {
         int64_t value = v->dtype == SPY_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
         bool has_sign =
             v->dtype == SPY_INT8 || v->dtype == SPY_INT16 || v->dtype == SPY_INT32 || v->dtype == SPY_INT64;
         bool negative = has_sign && value < 0;
-        spyi_print_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
+        spyi_message_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
     }
 }
 
 // >>fields and the whole
 
 // What the format asks for that the value is not; NULL: it fits.
-static const char *spyi_print_needs(const spyi_print_value *v, const spyi_print_spec *spec) {
+static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
     bool integers = spec->type && strchr("bdoxX", spec->type),
          reals = spec->type && strchr("eEfFgG%", spec->type);
     if (v->dtype == SPYI_PRINT_STRING)
@@ -222,19 +223,19 @@ static const char *spyi_print_needs(const spyi_print_value *v, const spyi_print_
                : spec->align == '=' || spec->sign ? "a number"
                                                   : NULL;
     if (spec->type == 's') return "a string";
-    if (integers && spyi_print_is_float(v->dtype)) return "an integer";
+    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
     if (spec->type && !integers && !reals) return "another type letter";
-    bool real = reals || spyi_print_is_float(v->dtype);
+    bool real = reals || spyi_message_is_float(v->dtype);
     return spec->precision >= 0 && !real ? "a float" : NULL;
 }
 
-static void spyi_print_value_text(const spyi_print_value *v, const spyi_print_spec *spec,
-                                  const spyi_literals *literals, spyi_text *out) {
+static void spyi_message_value_text(const spyi_message_value *v, const spyi_message_spec *spec,
+                                    const spyi_literals *literals, spyi_text *out) {
     if (v->dtype == SPYI_PRINT_STRING) {
         const char *text = spyi_literals_find(literals, v->words[0]);
         char unknown[32];
         snprintf(unknown, sizeof unknown, "<string %08x>", (unsigned)v->words[0]);
-        spyi_print_text(spec, text ? text : unknown, out);
+        spyi_message_text(spec, text ? text : unknown, out);
         return;
     }
     uint32_t rows = v->rows ? v->rows : 1, columns = v->columns ? v->columns : 1;
@@ -244,7 +245,7 @@ static void spyi_print_value_text(const spyi_print_value *v, const spyi_print_sp
         if (v->columns) spyi_text_add(out, "{");
         for (uint32_t c = 0; c < columns; c++) {
             if (c) spyi_text_add(out, ", ");
-            spyi_print_scalar(v, r * columns + c, spec, out);
+            spyi_message_scalar(v, r * columns + c, spec, out);
         }
         if (v->columns) spyi_text_add(out, "}");
     }
@@ -252,21 +253,21 @@ static void spyi_print_value_text(const spyi_print_value *v, const spyi_print_sp
 }
 
 // The field between `at` and `end`, which stand behind "{" and on "}". What is wrong is said in its place.
-static void spyi_print_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
-                             const spyi_literals *literals, uint32_t *next, spyi_text *out) {
+static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
+                               const spyi_literals *literals, uint32_t *next, spyi_text *out) {
     const char *begin = at, *digits = at;
-    int number = spyi_print_number(&at, end);
+    int number = spyi_message_number(&at, end);
     uint32_t index = at == digits ? (*next)++ : (uint32_t)number;
-    spyi_print_value value;
-    spyi_print_spec spec;
+    spyi_message_value value;
+    spyi_message_spec spec;
     const char *wrong = NULL, *what = "";
     bool colon = at < end && *at == ':';
-    if (number < 0 || (at < end && !colon) || !spyi_print_parse_spec(at + colon, end, &spec))
+    if (number < 0 || (at < end && !colon) || !spyi_message_parse_spec(at + colon, end, &spec))
         wrong = "is no format";
-    else if (!spyi_print_find(record, count, index, &value)) wrong = "has no value";
-    else if ((what = spyi_print_needs(&value, &spec)) != NULL) wrong = "needs ";
+    else if (!spyi_message_find(record, count, index, &value)) wrong = "has no value";
+    else if ((what = spyi_message_needs(&value, &spec)) != NULL) wrong = "needs ";
     if (!wrong) {
-        spyi_print_value_text(&value, &spec, literals, out);
+        spyi_message_value_text(&value, &spec, literals, out);
         return;
     }
     spyi_text_add(out, "{%.*s%s%s%s}", (int)(end - begin), begin, end > begin ? " " : "", wrong,
@@ -293,7 +294,7 @@ SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spy
         } else if (!end) { // alone
             spyi_text_add_n(out, format++, 1);
         } else {
-            spyi_print_field(format + 1, end, record, count, literals, &next, out);
+            spyi_message_field(format + 1, end, record, count, literals, &next, out);
             format = end + 1;
         }
     }

@@ -15,4 +15,7 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
+// An argument for a parameter that the system fills.
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
+
 #endif // SPYI_KINDS_H

@@ -491,6 +491,75 @@ static void test_modules(void **state) {
     close_device();
 }
 
+// Each submission of a command list prints; so do plain functions over threads.
+static void test_lists_and_dispatches(void **state) {
+    (void)state;
+    open_plain();
+    spy_function *f = function_of("list", "import print;\nvoid f(int i) { print(\"list {}\", i); }\n", "f");
+    spy_command_list *list = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
+    OK(spy_list_call(list, f, SPY_ARGS(spy_arg_i32("i", 1))));
+    OK(spy_list_finish(list));
+    OK(spy_wait(gpu_device));
+    HEARD_NOTHING();
+    for (int i = 0; i < 3; i++) {
+        OK(spy_list_submit(list));
+        OK(spy_wait(gpu_device));
+        HEARD("list 1");
+    }
+    OK(spy_list_submit(list));
+    OK(spy_list_submit(list));
+    spy_release_command_list(list);
+    OK(spy_call(f, SPY_ARGS(spy_arg_i32("i", 1))));
+    OK(spy_wait(gpu_device));
+    HEARD("list 1", "list 1", "list 1");
+    spy_module *m = MADE(
+        spy_module,
+        gpu_module(
+            gpu_device, "entries",
+            "import print;\n"
+            "void entry(int i) {\n"
+            "    print(\"entry {}\", i);\n"
+            "}\n"));
+    spy_uint3 threads;
+    memset(&threads, 0, sizeof threads);
+    threads.x = 4;
+    threads.y = threads.z = 1;
+    OK(spy_dispatch(spy_find_function(m, "entry"), threads, SPY_ARGS(spy_arg_i32("i", 7)), NULL));
+    OK(spy_wait(gpu_device));
+    HEARD("entry 7", "entry 7", "entry 7", "entry 7");
+    // A list that the device releases.
+    list = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
+    OK(spy_list_call(list, f, SPY_ARGS(spy_arg_i32("i", 2))));
+    close_device();
+}
+
+// A reloaded module prints its new text.
+static void test_reload(void **state) {
+    (void)state;
+    open_plain();
+    char path[600];
+    for (int round = 0; round < 2; round++) {
+        snprintf(path, sizeof path, "%s/spy_reload.slang", dump_folder);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file, "import print;\nvoid f(int i) { print(\"%s {}\", i); }\n",
+                round ? "changed text" : "first");
+        fclose(file);
+        spy_module_desc d;
+        memset(&d, 0, sizeof d);
+        d.path = path;
+        static spy_module *m;
+        if (round == 0) m = MADE(spy_module, spy_load_module(gpu_device, &d));
+        else OK(spy_reload_module(m, NULL));
+        forget();
+        OK(spy_call(spy_find_function(m, "f"), SPY_ARGS(spy_arg_i32("i", round))));
+        OK(spy_wait(gpu_device));
+        if (round == 0) HEARD("first 0");
+        else HEARD("changed text 1");
+    }
+    close_device();
+}
+
 // A user's own print stays the user's.
 static void test_own_print(void **state) {
     (void)state;
@@ -642,12 +711,20 @@ static int teardown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_type),   cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_many_threads), cmocka_unit_test(test_many_calls),
-        cmocka_unit_test(test_delivery),     cmocka_unit_test(test_level),
-        cmocka_unit_test(test_read),         cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_modules),      cmocka_unit_test(test_own_print),
-        cmocka_unit_test(test_disabled),     cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_every_type),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_many_calls),
+        cmocka_unit_test(test_delivery),
+        cmocka_unit_test(test_level),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_own_print),
+        cmocka_unit_test(test_lists_and_dispatches),
+        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_disabled),
+        cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_spirv),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
