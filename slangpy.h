@@ -5310,9 +5310,7 @@ SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
 // The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
 SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
-SPYI_FN bool spyi_unit_imports_library(const spyi_unit *unit); // slangpy, itself or through what it imports
-
-// >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
+SPYI_FN bool spyi_unit_imports(const spyi_unit *unit, const char *name); // itself, or through what it imports
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 
 // >>functions
@@ -5433,7 +5431,7 @@ SPYI_FN void spyi_literals_free(spyi_literals *literals);
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
-    uint8_t hash[20]; // Slang's entry-point hash
+    uint8_t hash[20];       // Slang's entry-point hash
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
@@ -5967,7 +5965,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    bool imports_library;   // slangpy
+    char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;
@@ -7781,6 +7779,16 @@ static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
 
 // >>units
 
+// The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
+static void spyi_sl_note_imports(spyi_unit *unit) {
+    spyi_sl_session *session = unit->live->session;
+    unit->imports = (char **)calloc(unit->module_count + 1, sizeof *unit->imports);
+    for (size_t i = 0; unit->imports && i < unit->module_count; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
+        unit->imports[i] = m ? spyi_strdup(m->v->getName(m)) : NULL;
+    }
+}
+
 static void spyi_unit_free(spyi_unit *unit) {
     for (size_t i = 0; i < unit->link_count; ++i) spyi_unit_release(unit->links[i]);
     free(unit->links);
@@ -7894,8 +7902,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
         compiler->loading = NULL;
         if (unit->live) {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
-            spyi_sl_module *library = NULL;
-            unit->imports_library = spyi_sl_is_loaded(unit->live->session, "slangpy", &library);
+            spyi_sl_note_imports(unit);
         }
         if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
@@ -7981,8 +7988,10 @@ const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
 
-bool spyi_unit_imports_library(const spyi_unit *unit) {
-    return unit->imports_library;
+bool spyi_unit_imports(const spyi_unit *unit, const char *name) {
+    for (size_t i = 0; unit->imports && i < unit->module_count; ++i)
+        if (unit->imports[i] && strcmp(unit->imports[i], name) == 0) return true;
+    return false;
 }
 
 uint32_t spyi_unit_serial(const spyi_unit *unit) {
@@ -16940,7 +16949,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
-        attempt.bound.call_info = spyi_unit_imports_library(function->module->unit);
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.bound.names_library = attempt.bound.call_info;
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
@@ -18100,7 +18109,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
 static bool spyi_call_prints(const spy_function *function, const spyi_bound *bound) {
     const char *prelude = bound->options.prelude;
     if (!function->object.device->printer) return false;
-    return spyi_unit_imports(function->module->unit, "slangpy_print") || (prelude && strstr(prelude, "print"));
+    return spyi_unit_imports(function->module->unit, "slangpy_print") ||
+           (prelude && strstr(prelude, "print"));
 }
 
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {

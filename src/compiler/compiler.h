@@ -77,9 +77,7 @@ SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
 // The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
 SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
-SPYI_FN bool spyi_unit_imports_library(const spyi_unit *unit); // slangpy, itself or through what it imports
-
-// >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
+SPYI_FN bool spyi_unit_imports(const spyi_unit *unit, const char *name); // itself, or through what it imports
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 
 // >>functions
@@ -200,7 +198,7 @@ SPYI_FN void spyi_literals_free(spyi_literals *literals);
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
-    uint8_t hash[20]; // Slang's entry-point hash
+    uint8_t hash[20];       // Slang's entry-point hash
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 

@@ -445,6 +445,16 @@ static spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
 
 // >>units
 
+// The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
+static void spyi_sl_note_imports(spyi_unit *unit) {
+    spyi_sl_session *session = unit->live->session;
+    unit->imports = (char **)calloc(unit->module_count + 1, sizeof *unit->imports);
+    for (size_t i = 0; unit->imports && i < unit->module_count; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
+        unit->imports[i] = m ? spyi_strdup(m->v->getName(m)) : NULL;
+    }
+}
+
 static void spyi_unit_free(spyi_unit *unit) {
     for (size_t i = 0; i < unit->link_count; ++i) spyi_unit_release(unit->links[i]);
     free(unit->links);
@@ -558,8 +568,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
         compiler->loading = NULL;
         if (unit->live) {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
-            spyi_sl_module *library = NULL;
-            unit->imports_library = spyi_sl_is_loaded(unit->live->session, "slangpy", &library);
+            spyi_sl_note_imports(unit);
         }
         if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
@@ -645,8 +654,10 @@ const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
 
-bool spyi_unit_imports_library(const spyi_unit *unit) {
-    return unit->imports_library;
+bool spyi_unit_imports(const spyi_unit *unit, const char *name) {
+    for (size_t i = 0; unit->imports && i < unit->module_count; ++i)
+        if (unit->imports[i] && strcmp(unit->imports[i], name) == 0) return true;
+    return false;
 }
 
 uint32_t spyi_unit_serial(const spyi_unit *unit) {

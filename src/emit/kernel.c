@@ -345,7 +345,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
 static bool spyi_call_prints(const spy_function *function, const spyi_bound *bound) {
     const char *prelude = bound->options.prelude;
     if (!function->object.device->printer) return false;
-    return spyi_unit_imports(function->module->unit, "slangpy_print") || (prelude && strstr(prelude, "print"));
+    return spyi_unit_imports(function->module->unit, "slangpy_print") ||
+           (prelude && strstr(prelude, "print"));
 }
 
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
