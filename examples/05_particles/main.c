@@ -1,7 +1,7 @@
 // 05_particles [OUTPUT.png]: 100,000 stars of a galaxy, a struct with methods, moved and drawn on the GPU.
 //
-// galaxy.slang declares one star, its constructor and its methods. This program makes them all at once, in two
-// ways, and gets the same orbits from both and from C:
+// galaxy.slang declares one star, its constructor and its methods. This program makes them all at once, in
+// two ways, and gets the same orbits from both and from C:
 //
 //   a tensor of structs ("array of structs", AOS)      spy_arg_tensor("this", stars)
 //   a struct of tensors ("struct of arrays", SOA)      spy_arg_struct("this", fields)
@@ -59,7 +59,8 @@ static void star_in_c(uint32_t number, double *p, double *energy, double *heat) 
     *energy = 0.5 * (v[0] * v[0] + v[1] * v[1]) - 0.5 / sqrt(p[0] * p[0] + p[1] * p[1] + 0.01);
 }
 
-// float against double over 200 steps: 1e-4 of the picture's width is far above rounding, and far below a mistake.
+// float against double over 200 steps: 1e-4 of the picture's width is far above rounding, and far below a
+// mistake.
 static bool check(const char *what, const star *stars, const float *energies) {
     for (int i = 0; i < CHECKED; i++) {
         int n = (int)((long long)i * (STARS - 1) / (CHECKED - 1));
@@ -110,16 +111,17 @@ int main(int argc, char **argv) {
     spy_function *shine = spy_find_function(mod, "Star.shine");
 
     // 2. A tensor of structs: each star's fields lie together. The constructor runs once for each element of
-    //    its result; `chance` is made in the kernel: three random numbers a star, from the star's number and a
-    //    seed, so that they are the same at each run and on each GPU.
+    //    its result; `chance` is made in the kernel: three random numbers a star, from the star's number and
+    //    a seed, so that they are the same at each run and on each GPU.
     const spy_random_desc seed = { .seed = 7 };
     spy_arg chance = spy_arg_rand_float("chance", 0, 1, &seed);
     spy_tensor *stars = spy_create_tensor(
         dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(STARS), .type = "Star", .module = mod });
     spy_call(construct, SPY_ARGS(chance, spy_arg_tensor("_result", stars)));
 
-    // 3. A struct of tensors: each field of all stars lies together, in a tensor of its own. It is given field by
-    //    field, and may be given wherever a Star goes: here as the result. The Slang code is the same.
+    // 3. A struct of tensors: each field of all stars lies together, in a tensor of its own. It is given
+    //    field by field, and may be given wherever a Star goes: here as the result. The Slang code is the
+    //    same.
     spy_tensor *position =
         spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(STARS), .type = "float2" });
     spy_tensor *velocity = spy_create_tensor(dev, &(spy_tensor_desc){ .like = position });
@@ -129,8 +131,8 @@ int main(int argc, char **argv) {
     spy_call(construct, SPY_ARGS(chance, spy_arg_struct("_result", fields)));
 
     // 4. Methods take their instance as the argument "this". step() is [mutating]: it changes it in place.
-    //    shine() takes a whole tensor besides, which all stars share; it belongs to the call, so it gives it no
-    //    dimensions.
+    //    shine() takes a whole tensor besides, which all stars share; it belongs to the call, so it gives it
+    //    no dimensions.
     spy_tensor *picture = spy_create_tensor(
         dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(SIZE, SIZE), .type = "uint3", .zeroed = true });
     for (int i = 0; i < STEPS; i++) {

@@ -124,8 +124,8 @@ int main(int argc, char **argv) {
                           spy_arg_tensor("list", tiles)),
                  &recorded);
 
-    // 4. How many tiles were found, only the GPU knows, and nobody waits for it to tell: the numbers of groups
-    //    are read from `groups`, at element 0, when the GPU comes here.
+    // 4. How many tiles were found, only the GPU knows, and nobody waits for it to tell: the numbers of
+    //    groups are read from `groups`, at element 0, when the GPU comes here.
     spy_dispatch_indirect(spy_find_function(mod, "sharpen"), groups, 0,
                           SPY_ARGS(photo_arg, soft_arg, spy_arg_tensor("list", tiles)), &recorded);
 
@@ -139,8 +139,8 @@ int main(int argc, char **argv) {
         &grouped);
     spy_list_finish(list);
 
-    // 6. Once with the photograph, once with a darker one, which has fewer details: what is in the tensors counts
-    //    at each submission.
+    // 6. Once with the photograph, once with a darker one, which has fewer details: what is in the tensors
+    //    counts at each submission.
     bool good = true;
     size_t size = (size_t)width * (size_t)height * 3;
     unsigned char *result = calloc(size, 1);
