@@ -384,8 +384,9 @@
 //
 // A plain function runs in exactly these threads, in groups of 64 unless options.thread_group_size says
 // otherwise. A compute shader of the module ([shader("compute")], [numthreads(x, y, z)]) runs as it is, in
-// whole groups, so that it must look for the end itself; its groups are limited to max_group_count in each
-// dimension, a plain function's are not. Functions with overloads cannot be dispatched.
+// whole groups of its own size, so that it must look for the end itself; its groups are limited to
+// max_group_count in each dimension, a plain function's are not. Functions with overloads cannot be
+// dispatched.
 //
 // spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
 // one kernel can decide how much the next one does.
@@ -397,9 +398,9 @@
 //     prelude               Slang text at the head of the kernel
 //     constants             numbers for the module's `extern static const`, compiled in
 //     conformances          "Circle : IShape": the types that may stand behind interfaces at run time
-//     thread_group_size     threads of a group, for code with groupshared memory; each element of the call
-//                           has a thread of its own then. With a y or z, groups are tiles of the last
-//                           dimensions
+//     thread_group_size     threads of a group, for code with groupshared memory (compute shaders have their
+//                           own); each element of a call has a thread of its own then. With a y or z, groups
+//                           are tiles of the call's last dimensions
 //     call_group_shape      tiles of the call's shape whose elements run next to each other
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                           call_group_shape
