@@ -743,7 +743,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
-        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
+        attempt.bound.call_info = spyi_unit_imports_library(function->module->unit);
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {

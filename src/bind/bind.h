@@ -138,6 +138,7 @@ typedef struct spyi_place_text {
 struct spyi_value_kind {
     const char *name; // in messages: "call_id"
     // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
     bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);

@@ -77,7 +77,8 @@ static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_lea
     long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
     const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
     bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
-                spyi_fit_memory(value->type, element, true, &fit) && rank + fit.consumed <= SPY_MAX_RANK;
+                spyi_fit_memory(value->type, element, true, &fit) &&
+                (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
     if (good) {
         spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
         leaf->kind_type = spyi_type_other(types, passed.data)->name;
