@@ -167,6 +167,7 @@
 //     spy_cast(arg, "float3")       that argument for a parameter of exactly this type: chooses between
 //                                   overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))  that argument, run over as 7 says
+//     spy_arg_packed                a copy that spy_pack made of an argument and all that it points to
 //
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
