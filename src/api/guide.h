@@ -172,8 +172,8 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// Slang type parameters that cannot be passed yet: textures, samplers, buffers. A struct given whole or field
-// by field may nest 16 deep; a call has at most 64 leaves.
+// What cannot be passed yet: textures, samplers, buffers, and results of an interface type. A struct given
+// whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
 //
@@ -368,9 +368,10 @@
 // where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
 //
 // A parameter T* takes a tensor (the address of its first element; strides are the function's business) or an
-// address by spy_arg_u64. Work on a tensor given whole or as a pointer is kept in order as any other is. What
-// an address leads to is not known, so such a call is kept apart from all work before and after it; addresses
-// inside other data are not seen at all. Both need SPY_FEATURE_POINTERS, which drivers of today have.
+// address by spy_arg_u64. Work on a tensor given whole or as a pointer is kept in order as any other is; an
+// output of the same call must not lie in its memory. What an address leads to is not known, so such a call
+// is kept apart from all work before and after it; addresses inside other data are not seen at all. Whole
+// tensors and pointers need SPY_FEATURE_POINTERS.
 //
 // >>guide 19: dispatch
 //

@@ -214,6 +214,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
     a->bound.uses_library = true;
+    a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
@@ -290,7 +291,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
-                             type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
+                             type->kind == SPYI_TYPE_VOID ? ""
+                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                                                          : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -311,7 +314,16 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (kind) return spyi_bind_kind(a, leaf, v, kind);
+    if (kind && v->tensor && in &&
+        strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
+        leaf->out = a->bound.nodes[node].out = false;
+    if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
+    if (kind && leaf->kind_type &&
+        strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
+        a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
+        a->cost += 8;
+    }
+    if (kind) return true;
     switch (v->kind) {
     case SPY_ARG_TENSOR:
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
@@ -473,7 +485,7 @@ static void spyi_bound_reset(spyi_attempt *a) {
     a->bound.guarded = guarded;
     a->bound.shader = shader;
     a->bound.strict = strict;
-    a->bound.call_info = call_info;
+    a->bound.call_info = a->bound.names_library = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -604,7 +616,7 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER) spyi_whole_type_name(type, v, &name);
+    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
     return whole ? whole : type;
@@ -665,7 +677,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
         open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
-                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
+                        !spyi_kind_takes(types[p]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -744,6 +756,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
         attempt.bound.call_info = spyi_unit_imports_library(function->module->unit);
+        attempt.bound.names_library = attempt.bound.call_info;
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -754,8 +767,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->source != SPYI_SOURCE_KIND && leaf->consumed > sizes[leaf->value])
-                sizes[leaf->value] = (uint8_t)leaf->consumed;
+            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
+            while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
+                sized_dims++;
+            if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
         }
         fitting += good;
         sized = sized || (good && attempt.sized);
