@@ -328,6 +328,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    // slangpy_atomic.slang: the device adds floats by itself.
+    if (s->bound->names_library &&
+        (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+        spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
