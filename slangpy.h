@@ -9,11 +9,13 @@
 
 // slangpy.h: call Slang functions on the GPU, by name, from C and C++.
 //
-//      1 quick start                 6 arguments                    11 order of work, waiting, cost
-//      2 one implementation file     7 mapping and broadcast        12 prepared calls
-//      3 devices                     8 results                      13 bringing your own Vulkan
-//      4 modules, the compiler       9 errors and logs              14 looking at kernels
-//      5 tensors and layouts        10 threads
+//      1 quick start               8 results                       15 command lists
+//      2 one implementation file   9 errors and logs               16 methods and instances
+//      3 devices                  10 threads                       17 generators
+//      4 modules, the compiler    11 order of work, waiting, cost  18 whole tensors, pointers
+//      5 tensors and layouts      12 prepared calls                19 dispatch
+//      6 arguments                13 bringing your own Vulkan      20 options of a call
+//      7 mapping and broadcast    14 looking at kernels
 //
 // Search for ">>" to go from section to section, here and in the declarations.
 //
@@ -88,10 +90,9 @@
 // >>guide 4: modules and finding the compiler
 //
 // spy_load_module takes a file, or text by desc.source; `import` looks in the file's folder, in
-// desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f",
-// "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
-// are resolved at the call, by its arguments. "Type.method" takes its instance as the parameter "this"; "Type" finds the
-// constructors.
+// desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f", methods and
+// constructors ("Type::method", "Type", see 16), and generics made concrete: "f<float, 4>". Overloads and
+// generics without brackets are resolved at the call, by its arguments.
 //
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
@@ -132,9 +133,9 @@
 // spy_create_tensor leaves memory undefined without desc.data and desc.zeroed; desc.like takes shape and type
 // from another tensor. spy_tensor_write copies before it returns; spy_tensor_read waits for the work that
 // writes the tensor and no more; _read_range and _write_range move some of the elements. spy_tensor_fill,
-// _fill_data and spy_tensor_copy work on the device. Memory comes from a pool and returns to it; spy_trim gives
-// unused blocks back to the driver. A buffer of bytes is a tensor of uint8_t, one of structs a tensor of the
-// struct; spy_tensor_address gives the GPU's address.
+// _fill_data and spy_tensor_copy work on the device. Memory comes from a pool and returns to it; spy_trim
+// gives unused blocks back to the driver. A buffer of bytes is a tensor of uint8_t, one of structs a tensor
+// of the struct; spy_tensor_address gives the GPU's address.
 //
 // Views share memory and keep it alive; each is released on its own, and all are as numpy has them:
 //     spy_create_slice, _select           x[2:8:3] or x[::-1], x[5], in one dimension
@@ -153,30 +154,35 @@
 // parameter on, whatever was named before. "_result" names the return value, always by name; without it the
 // return value is dropped. Parameters with default values may be left out from the end.
 //
-//     argument                         feeds spy_arg_bool, _i32, _u32, _i64,  a scalar of any type that has
-//     the value: 300 for uint8_t and 2.5 for int
-//       _u64, _f32, _f64               are errors, 0.1 for half is rounded, other than 0 is true. Also an
-//       enum (its
-//                                      number), and a vector or matrix (each component)
-//     spy_arg_f32n, spy_arg_i32n       a short vector or array from host memory spy_arg_array
-//     host scalars with a shape, row-major: the trailing dimensions feed vectors,
-//                                      matrices and arrays; the others are run over, and are then uploaded at
-//                                      each call. Converted as numbers are, each value checked
-//     spy_arg_tensor                   device memory, for in, out and inout alike. Scalars are converted as
-//     in C,
-//                                      but never to fewer bits, from float to int or to bool: uint8_t feeds
-//                                      int, int feeds uint and float; double does not feed float. Outputs are
-//                                      not converted
-//     spy_arg_data                     one struct (or any other value) as bytes in C's layout, of the type's
-//     size spy_arg_struct                   a struct field by field, by name or position, all of them:
-//     numbers, arrays,
-//                                      tensors, further structs. For outputs too, with tensors or spy_out_*
-//     spy_out_*, spy_inout_*           `out` and `inout` parameters and "_result", see 8
-//     spy_cast(arg, "float3")          that argument for a parameter of exactly this type: chooses between
-//                                      overloads, and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))     that argument, run over as 7 says
+//     argument                      feeds
+//     spy_arg_bool, _i32, _u32,     a scalar of any type that has the value: 300 for uint8_t and 2.5 for int
+//       _i64, _u64, _f32, _f64      are errors, 0.1 for half is rounded, other than 0 is true. Also an enum
+//                                   (its number), and a vector or matrix (each component)
+//     spy_arg_f32n, spy_arg_i32n    a short vector or array from host memory
+//     spy_arg_array                 host scalars with a shape, row-major: the trailing dimensions feed
+//                                   vectors, matrices and arrays; the others are run over, and are then
+//                                   uploaded at each call. Converted as numbers are, each value checked
+//     spy_arg_tensor                device memory, for in, out and inout alike. Scalars are converted as in
+//                                   C, but never to fewer bits, from float to int or to bool: uint8_t feeds
+//                                   int, int feeds uint and float; double does not feed float. Outputs are
+//                                   not converted. Also whole, and as a pointer: see 18
+//     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
+//                                   size
+//     spy_arg_struct                a struct field by field, by name or position, all of them: numbers,
+//                                   arrays, tensors, generators, further structs. For outputs too, with
+//                                   tensors or spy_out_*
+//     spy_arg_call_id and others    numbers that the kernel makes, see 17
+//     spy_out_*, spy_inout_*        `out` and `inout` parameters and "_result", see 8
+//     spy_cast(arg, "float3")       that argument for a parameter of exactly this type: chooses between
+//                                   overloads, and the T of a generic
+//     spy_map(arg, SPY_DIMS(1, 0))  that argument, run over as 7 says
+//     spy_arg_packed                a copy that spy_pack made of an argument and all that it points to
 //
-// Slang type parameters that cannot be passed yet: textures, samplers, buffers, interfaces as values. A struct given whole or field by field may nest 16 deep; a call has at most 64 leaves.
+// A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
+// structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
+//
+// What cannot be passed yet: textures, samplers, buffers, and results of an interface type. A struct given
+// whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
 //
@@ -286,12 +292,13 @@
 // >>guide 14: looking at kernels
 //
 // spy_explain_call prints how a call is understood, without running it: each parameter with its Slang type,
-// argument and kernel dimensions, the call's shape, and the kernel's text. spy_resolve gives the same as data,
-// for programs: the overload, each parameter's concrete type, mapping and consumed dimensions, and the call's
-// shape; nothing is compiled for it. desc.dump_directory (an existing
-// folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
-// spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
-// Vulkan's validation layer, whose messages go to the log.
+// argument and kernel dimensions, the call's shape, and the kernel's text. spy_resolve gives the same as
+// data, for programs: the overload, each parameter's concrete type, mapping and consumed dimensions, and the
+// call's shape; nothing is compiled for it. spy_release_resolution frees it.
+//
+// desc.dump_directory (an existing folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv.
+// desc.progress tells of slow steps, spy_get_device_stats counts calls, compiled kernels, barriers and bytes.
+// desc.enable_validation turns on Vulkan's validation layer, whose messages go to the log.
 //
 // Slang code prints, too: with desc.enable_print and `import print;`, print("x = {}, v = {:.3f}", x, v) sends
 // a message to desc.log whenever something waits for the work that printed it. spy_flush_print waits for it,
@@ -313,6 +320,106 @@
 // submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
 // spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
 // stands to the host's.
+//
+// >>guide 16: methods and instances
+//
+// A method's instance is its first parameter, "this": by name, or as the first unnamed argument. It is in, or
+// inout when the method is [mutating], and is given as any struct is:
+//
+//     spy_function *step = spy_find_function(mod, "Particle::step"); // "Particle.step" will do as well
+//     spy_call(step, SPY_ARGS(spy_arg_tensor("this", particles), spy_arg_f32("dt", 0.1f)));
+//
+//     array of structs    a tensor of the struct: spy_arg_tensor("this", particles)
+//     struct of arrays    a tensor a field: spy_arg_struct("this", fields). Shapes meet as arguments' do; the
+//                         fields of a [mutating] method's instance must all have the call's shape
+//     one instance        spy_arg_data or spy_inout_data, or spy_arg_struct of numbers (not for [mutating])
+//
+// "Particle" calls the constructor that fits the arguments ("Particle::__init" is the same), one of the
+// struct's own or the one that Slang makes from its fields; "_result" takes the instances, as a tensor, by
+// fields, or as one by spy_out_data. Static methods have no "this". Methods of extensions are found too, also
+// of built-in types ("float3::turn"), and those of nested and generic types ("Outer::Inner::get",
+// "Grid<float, 4>::at"). A method of an interface is called by the name of the type that implements it.
+//
+// >>guide 17: generators
+//
+// Arguments whose values are made in the kernel, one for each element of the call, without memory:
+//     spy_arg_call_id       where in the call's shape the element is. A vector's .x is the last dimension, as
+//                           in textures; an array has the order of the shape
+//     spy_arg_thread_id     the element's number, in .x or [0]
+//     spy_arg_grid          offset + stride * coordinate. Its sizes join the call's shape, -1 is any size
+//     spy_arg_range         start, start + step, ... below stop: one dimension, as numpy's arange
+//     spy_arg_wang_hash     random integers: Thomas Wang's hash, the same bits on every device
+//     spy_arg_rand_float    random floats in [low, high), of the same sequence
+//
+// They feed numbers, vectors and arrays of numbers (range: single numbers; grid: as many as it has
+// dimensions; wang_hash: integers; rand_float: floats), also in the fields of a struct, and are `in` only.
+// Only grid and range bring sizes; else the other arguments or a given output say how many elements there
+// are. They have no type of their own: for a generic parameter, or between overloads that all fit, spy_cast
+// says it.
+//
+// >>guide 18: whole tensors, import slangpy, pointers
+//
+// A function that wants a whole array, to read it at places of its own choice, imports the library's Slang
+// side, and takes a tensor:
+//
+//     import slangpy;
+//     float pick(int i, Tensor<float, 1> t) { return t[i % t.shape[0]]; }
+//
+// spy_arg_tensor passes it: its last D dimensions (and those that T needs beyond, as 7 says) are the tensor,
+// dimensions before them are run over, so that each element of the call gets its own part. Such parameters
+// stand beside per-element ones, and in structs given by fields.
+//     Tensor<T, D>, NDBuffer<T, D>       read                                     or ITensor<T, D>
+//     WTensor<T, D>                      write                                    or IWTensor<T, D>
+//     RWTensor<T, D>, RWNDBuffer<T, D>   read and write                           or IRWTensor<T, D>
+//     AtomicTensor<T, D>                 add(index, value) too; T: float types, integers of 32 and 64 bits,
+//                                        vectors and matrices of them, structs that are IAtomicAddable
+// Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
+// vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
+// checked. T and D may be generic. Scalars are not converted: a float tensor feeds Tensor<float, D>.
+//
+// The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
+// where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
+//
+// A parameter T* takes a tensor (the address of its first element; strides are the function's business) or an
+// address by spy_arg_u64. Work on a tensor given whole or as a pointer is kept in order as any other is; an
+// output of the same call must not lie in its memory. What an address leads to is not known, so such a call
+// is kept apart from all work before and after it; addresses inside other data are not seen at all. Whole
+// tensors and pointers need SPY_FEATURE_POINTERS.
+//
+// >>guide 19: dispatch
+//
+// spy_dispatch runs a function in an explicit number of threads. Nothing is run over: arguments are passed
+// whole, and results go to tensors taken whole or to pointers, not to `out` parameters and "_result".
+// Parameters with SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled, and
+// positions count without them.
+//
+//     void fill(uint3 id : SV_DispatchThreadID, RWTensor<float, 1> t, float v) { t[int(id.x)] = v; }
+//     spy_uint3 threads = { 1000, 1, 1 };
+//     spy_dispatch(fill, threads, SPY_ARGS(spy_arg_tensor("t", t), spy_arg_f32("v", 2)), NULL);
+//
+// A plain function runs in exactly these threads, in groups of 64 unless options.thread_group_size says
+// otherwise. A compute shader of the module ([shader("compute")], [numthreads(x, y, z)]) runs as it is, in
+// whole groups of its own size, so that it must look for the end itself; its groups are limited to
+// max_group_count in each dimension, a plain function's are not. Functions with overloads cannot be
+// dispatched.
+//
+// spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
+// one kernel can decide how much the next one does.
+//
+// >>guide 20: options of a call
+//
+// spy_call_with is spy_call with a spy_call_options: a plain struct that can be kept and changed, all zero by
+// default. The dispatch functions take it too. What is compiled into the kernel makes a call of its own kind.
+//     prelude               Slang text at the head of the kernel
+//     constants             numbers for the module's `extern static const`, compiled in
+//     conformances          "Circle : IShape": the types that may stand behind interfaces at run time
+//     thread_group_size     threads of a group, for code with groupshared memory (compute shaders have their
+//                           own); each element of a call has a thread of its own then. With a y or z, groups
+//                           are tiles of the call's last dimensions
+//     call_group_shape      tiles of the call's shape whose elements run next to each other
+//     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
+//                           call_group_shape
+//     append_to             a command list that gets the call instead of the device
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
