@@ -12,8 +12,10 @@ static const char *spyi_check_options(const spy_call_options *o) {
             return "each conformance must be written as \"Type : IInterface\"";
     if (!o->thread_group_size[0] && (o->thread_group_size[1] || o->thread_group_size[2]))
         return "thread_group_size has a y or z, but x is 0";
-    for (int i = 0; i < 3; i++) threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
-    if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    for (int i = 0; i < 3; i++) {
+        threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
+        if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    }
     if (o->call_group_shape.rank > SPY_MAX_RANK || o->thread_count.rank > SPY_MAX_RANK)
         return "the rank of call_group_shape or thread_count is above SPY_MAX_RANK";
     for (uint32_t d = 0; d < o->call_group_shape.rank; d++) {

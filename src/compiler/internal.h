@@ -35,6 +35,7 @@ SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, spyi_t
 typedef struct spyi_sl_known { // our type of a Slang type
     spyi_sl_type *slang;
     const spyi_type *type;
+    bool incomplete; // an extern struct, or it has one: libslang must not be asked for its layout
 } spyi_sl_known;
 
 // A session with a unit's modules. Pointers into it die with it.
@@ -50,6 +51,7 @@ typedef struct spyi_sl_live {
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
     uint32_t by_id_count;
     spyi_sl_known *known; // open addressing
+    bool has_incomplete; // some of them are
     uint32_t known_count, known_capacity;
 } spyi_sl_live;
 

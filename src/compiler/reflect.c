@@ -116,7 +116,8 @@ static spyi_sl_known *spyi_sl_known_slot(spyi_sl_live *live, const spyi_sl_type 
     return &live->known[i];
 }
 
-static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spyi_type *type) {
+static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spyi_type *type,
+                              bool incomplete) {
     if (live->known_count * 2 >= live->known_capacity) {
         spyi_sl_known *old = live->known;
         uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
@@ -132,6 +133,8 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
     if (!slot->slang) live->known_count++;
     slot->slang = slang;
     slot->type = type;
+    slot->incomplete = incomplete;
+    live->has_incomplete = live->has_incomplete || incomplete;
 }
 
 static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_decl *decl) {
@@ -149,7 +152,7 @@ static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl
         if (!type) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_sl_full_name(unit, type, &name);
-        spyi_sl_known_add(live, type, spyi_type_other(unit->compiler->types, spyi_text_str(&name)));
+        spyi_sl_known_add(live, type, spyi_type_other(unit->compiler->types, spyi_text_str(&name)), true);
         spyi_text_free(&name);
     }
 }
@@ -182,17 +185,32 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
+// Whether a field of this type, which is known already, may have an extern struct in it. What buffers hold is not looked at.
+static bool spyi_sl_is_incomplete(const spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    if (!live->has_incomplete) return false;
+    unsigned kind = lib->spReflectionType_GetKind(slang);
+    for (; slang && (kind == SPYI_SL_KIND_ARRAY || kind == SPYI_SL_KIND_POINTER);
+         kind = slang ? lib->spReflectionType_GetKind(slang) : 0)
+        slang = lib->spReflectionType_GetElementType(slang);
+    const spyi_sl_known *slot = slang ? spyi_sl_known_slot(live, slang) : NULL;
+    if (slot && slot->slang)
+        return slot->incomplete || (slot->type->kind == SPYI_TYPE_OTHER && kind != SPYI_SL_KIND_STRUCT);
+    return kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_VECTOR && kind != SPYI_SL_KIND_MATRIX;
+}
+
 static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
-                                          const char *name) {
+                                          const char *name, bool *incomplete) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = NULL;
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
-        if (!v ||
-            spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false)->kind == SPYI_TYPE_OTHER)
-            return spyi_type_other(types, name);
+        spyi_sl_type *field = v ? lib->spReflectionVariable_GetType(v) : NULL;
+        if (field) (void)spyi_sl_to_type(unit, live, field, false);
+        *incomplete = *incomplete || !field || spyi_sl_is_incomplete(unit, live, field);
+        if (*incomplete) return spyi_type_other(types, name);
     }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
@@ -244,6 +262,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     const spyi_type *type = NULL;
+    bool incomplete = false;
     if (!slang) return spyi_type_other(types, "?");
     if (live->known_count) {
         const spyi_sl_known *slot = spyi_sl_known_slot(live, slang);
@@ -292,12 +311,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         if (scalar != SPY_DTYPE_DEFAULT) type = spyi_type_enum(types, name, scalar);
         break;
     }
-    case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
+    case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name, &incomplete); break;
     default: break;
     }
     if (!type) type = spyi_type_other(types, name);
     spyi_text_free(&text);
-    spyi_sl_known_add(live, slang, type);
+    spyi_sl_known_add(live, slang, type, incomplete);
     return type;
 }
 
