@@ -530,7 +530,7 @@ static void test_parameters(void **state) {
             }
             add(&w, "%suint* o)\n{\n", shader ? "uniform " : "");
             for (uint32_t p = 0; p < count; p++) {
-                char path[8];
+                char path[16];
                 snprintf(path, sizeof path, "p%u", p);
                 dump_tree(&w, params[p], path, params[p]->data);
             }

@@ -314,7 +314,7 @@ static void test_thread_count(void **state) {
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_out_tensor("_result", &made)), &o), "thread_count", "'x'");
     o.thread_count = SPY_SHAPE(3, 5);
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_out_tensor("_result", &made)), &o), "thread_count",
-          "(3, 5)", "'x'", "(4)");
+          "(3, 5)", "'x'", "(4,)");
     o.thread_count = SPY_SHAPE(3, 4);
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_arg_tensor("_result", x)), &o), "'_result'");
     assert_ptr_equal(made, before);
