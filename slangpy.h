@@ -5417,7 +5417,11 @@ SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
 // The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
 SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
+// The type of an `extern static const` of the unit or of a module that it has; NULL: there is none of that name.
+SPYI_FN const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name);
 SPYI_FN bool spyi_unit_imports(const spyi_unit *unit, const char *name); // itself, or through what it imports
+
+// >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 
 // >>functions
@@ -8426,6 +8430,30 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     if (!type) type = spyi_type_other(types, name);
     spyi_text_free(&text);
     spyi_sl_known_add(live, slang, type);
+    return type;
+}
+
+const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    const spyi_type *type = NULL;
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+    spyi_sl_int modules = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int m = 0; m < modules && !type; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, m);
+        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
+        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
+        for (unsigned i = 0; i < count && !type; ++i) {
+            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
+            bool is_variable = child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_VARIABLE;
+            const char *own = is_variable ? lib->spReflectionDecl_getName(child) : NULL;
+            if (!own || strcmp(own, name) != 0) continue;
+            spyi_sl_variable *variable = lib->spReflectionDecl_castToVariable(child);
+            if (variable && lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_EXTERN))
+                type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
+        }
+    }
+    spyi_global_unlock();
     return type;
 }
 
@@ -15683,7 +15711,8 @@ SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size)
 // options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
                                          spyi_text *error);
-SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options); // false: out of memory
+SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
+                                     spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
@@ -16030,7 +16059,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
-        (!spyi_key_bytes(values, "\xfe", 1) ||
+        (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
          !spyi_key_bytes(values, threads->group, sizeof threads->group)))
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
@@ -16114,8 +16143,10 @@ static const char *spyi_check_options(const spy_call_options *o) {
             return "each conformance must be written as \"Type : IInterface\"";
     if (!o->thread_group_size[0] && (o->thread_group_size[1] || o->thread_group_size[2]))
         return "thread_group_size has a y or z, but x is 0";
-    for (int i = 0; i < 3; i++) threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
-    if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    for (int i = 0; i < 3; i++) {
+        threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
+        if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    }
     if (o->call_group_shape.rank > SPY_MAX_RANK || o->thread_count.rank > SPY_MAX_RANK)
         return "the rank of call_group_shape or thread_count is above SPY_MAX_RANK";
     for (uint32_t d = 0; d < o->call_group_shape.rank; d++) {
@@ -16146,6 +16177,11 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
                           c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
             return SPY_ERROR_INVALID_ARGUMENT;
         }
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(o->constants.items[k].name, c->name) != 0) continue;
+            spyi_text_add(error, "its options: constant '%s' is given twice", c->name);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
         good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
                spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
                spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
@@ -16161,31 +16197,58 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// A number as Slang reads it, with all its bits.
-static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
-    spyi_text_add(out, "export public static const %s %s = ", spy_dtype_name(c->dtype), c->name);
-    if (c->kind == SPY_ARG_BOOL) spyi_text_add(out, c->value.u ? "true" : "false");
-    else if (c->kind == SPY_ARG_INT)
-        spyi_text_add(out, "%s(%lldLL)", spy_dtype_name(c->dtype), (long long)c->value.i);
-    else if (c->kind == SPY_ARG_UINT)
-        spyi_text_add(out, "%s(%lluULL)", spy_dtype_name(c->dtype), (unsigned long long)c->value.u);
-    else if (c->dtype == SPY_FLOAT64) spyi_text_add(out, "%.17gL", c->value.f);
-    else spyi_text_add(out, "%s(%.9g)", spy_dtype_name(c->dtype), c->value.f);
+// A number as Slang reads it, with all its bits, in the type that the module has declared for it.
+static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
+                                     spyi_text *error) {
+    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
+    if (!type || type->kind != SPYI_TYPE_SCALAR) {
+        spyi_text_add(error, type ? "its options: constant '%s' is no number, bool or half in the module"
+                                  : "its options: the module has no extern static const '%s'",
+                      c->name);
+        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
+    }
+    // The union holds 64 bits of the number's own family.
+    spy_dtype from = c->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : c->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
+    uint64_t bits = 0;
+    int64_t i = 0;
+    spyi_fit fit;
+    if (!spyi_fit_host(given, type, false, &fit) ||
+        !spyi_convert_scalars(&bits, type->scalar, &c->value, from, 1)) {
+        spyi_text_add(error, "its options: constant '%s': expected %s, got %s that does not fit", c->name,
+                      type->display, given->display);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
+    switch (type->scalar) {
+    case SPY_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
+    case SPY_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
+    case SPY_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
+    case SPY_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
+    case SPY_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
+    default:
+        (void)spyi_convert_scalars(&i, SPY_INT64, &bits, type->scalar, 1);
+        spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
+    }
     spyi_text_add(out, ";\n");
+    return SPY_OK;
 }
 
-SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
+SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
+                                     spyi_text *error) {
     const spy_call_options *o = values->options;
     memset(options, 0, sizeof *options);
     if (values->threads) memcpy(options->threads, values->threads->group, sizeof options->threads);
-    if (!o) return true;
+    if (!o) return SPY_OK;
     if (!values->threads) memcpy(options->threads, o->thread_group_size, sizeof options->threads);
     for (int i = 1; i < 3; i++)
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;
     options->count_rank = o->thread_count.rank;
     spyi_text prelude = { NULL, 0, 0 };
-    for (size_t i = 0; i < o->constants.count; i++) spyi_constant_text(&o->constants.items[i], &prelude);
+    spy_status status = SPY_OK;
+    for (size_t i = 0; i < o->constants.count && status == SPY_OK; i++)
+        status = spyi_constant_text(function, &o->constants.items[i], &prelude, error);
     if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
     bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
     spyi_text_free(&prelude);
@@ -16195,7 +16258,9 @@ SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options)
         options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
         good = options->conformances[i] != NULL;
     }
-    return good;
+    if (status != SPY_OK || good) return status;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
 }
 
 SPYI_FN void spyi_options_free(spyi_options *options) {
@@ -17254,6 +17319,8 @@ SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_boun
                                    spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+// Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
+SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits);
 // Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
@@ -17288,7 +17355,7 @@ typedef struct spyi_emit_state {
     size_t block_align;  // largest alignment of a field
     uint32_t element;    // which of the thread's elements is being written
     char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
-    uint32_t max_groups; // in one dimension
+    uint32_t max_groups; // in a row of folded ones
     bool failed;         // out of memory
 } spyi_emit_state;
 
@@ -17989,6 +18056,9 @@ static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     if (s->bound->dispatch) spyi_emit_threads(s);
+    else if (key->rank == 0 &&
+             s->out->group_size > 1) // the caller's group; its other threads have nothing to do
+        spyi_text_add(body, "    if (any(spy_thread != 0)) return;\n");
     if (key->rank == 0) return;
     if (key->grouped) {
         spyi_emit_groups(s);
@@ -18240,6 +18310,10 @@ SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *lim
     return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
 
+SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
+    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
+}
+
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
@@ -18250,7 +18324,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.key = key;
     s.types = device->types;
     s.out = out;
-    s.max_groups = device->base->limits.info.max_group_count;
+    s.max_groups = spyi_most_rows(&device->base->limits);
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
@@ -19337,10 +19411,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->function = function;
     plan->references = 1;
     spy_status status = spyi_bind(function, values, &plan->bound, error);
-    if (status == SPY_OK && !spyi_options_copy(values, &plan->bound.options)) {
-        spyi_text_add(error, "out of host memory");
-        status = SPY_ERROR_OUT_OF_MEMORY;
-    }
+    if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -19851,28 +19922,41 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
 // Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
-    uint64_t total = 1, most = limits->info.max_group_count;
+    uint64_t total = 1, most = spyi_most_rows(limits);
+    bool none = false, wraps = false; // numbers of threads and groups are 32 bits in kernels
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
         if (threads->counts) groups = 1;
-        if (groups > most) launch->key.folded = 1;
+        if (groups > (i ? most : limits->info.max_group_count)) launch->key.folded = 1;
         launch->groups[i] = (uint32_t)groups;
-        total *= groups;
+        none = none || groups == 0;
+        wraps = wraps || groups * threads->group[i] > (uint64_t)1 << 32;
+        total = total > most * most ? total : total * groups;
     }
     memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
-    if (total == 0) launch->count = 0;
-    if (!launch->key.folded || total == 0) return SPY_OK;
-    if (threads->shader) {
+    if (none) launch->count = 0;
+    if (none || (!launch->key.folded && !wraps)) return SPY_OK;
+    if (wraps) {
         spyi_text_add(
             error,
-            "a dispatch of %u x %u x %u groups is more than the device's %llu in one dimension, and a "
-            "shader's groups cannot be counted otherwise",
-            launch->groups[0], launch->groups[1], launch->groups[2], (unsigned long long)most);
+            "a dispatch of %u x %u x %u threads in groups of %u x %u x %u: whole groups have more than "
+            "2^32 threads in one dimension",
+            threads->count[0], threads->count[1], threads->count[2], threads->group[0], threads->group[1],
+            threads->group[2]);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (threads->shader) {
+        spyi_text_add(error,
+                      "a dispatch of %u x %u x %u groups is more than the device's %u (%llu in y and z), and "
+                      "a shader's "
+                      "groups cannot be counted otherwise",
+                      launch->groups[0], launch->groups[1], launch->groups[2], limits->info.max_group_count,
+                      (unsigned long long)most);
         return SPY_ERROR_OUT_OF_RANGE;
     }
     if (total > most * most) {
-        spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
-                      (unsigned long long)total, (unsigned long long)(most * most));
+        spyi_text_add(error, "a dispatch of %u x %u x %u groups is more than %llu in all", launch->groups[0],
+                      launch->groups[1], launch->groups[2], (unsigned long long)(most * most));
         return SPY_ERROR_OUT_OF_RANGE;
     }
     launch->groups[0] = (uint32_t)most;
@@ -19957,6 +20041,15 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     int64_t threads = launch->count;
     for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    if (threads >
+        UINT32_MAX - (1 << 26)) { // numbers of threads, those of the last row too, are 32 bits in kernels
+        spyi_text_add(error, "the call has shape ");
+        spyi_shape_text(&launch->shape, error);
+        spyi_text_add(error,
+                      ", whose whole call groups have %lld elements, which is more than one call can have",
+                      (long long)threads);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
     launch->key.folded = groups > most;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
@@ -20452,7 +20545,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
-    if (b->dispatch) return false; // its threads are no tensor's
+    if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
@@ -20660,17 +20753,38 @@ static const char *spyi_dispatch_problem(const spy_function *function, spy_args 
     return NULL;
 }
 
+// What the function itself says about its threads cannot be said again.
+static spy_status spyi_check_entry(const spy_function *function, const char *name, spy_args args,
+                                   const spy_call_options *options) {
+    spyi_context *ctx = &function->object.device->ctx;
+    const spyi_entry *entry = &function->entry;
+    const spyi_signature *signature = &function->overloads.items[0];
+    if (options && options->thread_group_size[0] && entry->threads[0])
+        return spyi_fail(
+            ctx, SPY_ERROR_INVALID_ARGUMENT,
+            "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
+            function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    for (size_t i = 0; i < args.count; i++)
+        for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
+            if (entry->systems[p] && args.items[i].name &&
+                strcmp(args.items[i].name, signature->params[p].name) == 0)
+                return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                                 "%s: %s: '%s' is filled by the system and cannot be given", name,
+                                 function->name, args.items[i].name);
+    return SPY_OK;
+}
+
 static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
                                    spy_args args, const spy_call_options *options) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (entered != SPY_OK) return entered;
     const char *problem = spyi_dispatch_problem(function, args, options);
     spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    const spyi_entry *entry = problem ? NULL : spyi_function_entry(function);
     if (problem) {
         spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
-    } else {
+    } else if ((status = spyi_check_entry(function, name, args, options)) == SPY_OK) {
         spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
-        const spyi_entry *entry = spyi_function_entry(function);
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
@@ -20710,7 +20824,7 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
              !groups->contiguous)
         problem = "groups is not a contiguous tensor of uint32";
-    else if (index < 0 || index + 3 > groups->element_count)
+    else if (index < 0 || index > groups->element_count - 3)
         problem = "the three group counts at index lie beyond the tensor's end";
     if (problem)
         status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);

@@ -64,7 +64,8 @@ SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size)
 // options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
                                          spyi_text *error);
-SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options); // false: out of memory
+SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
+                                     spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);

@@ -214,7 +214,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
-        (!spyi_key_bytes(values, "\xfe", 1) ||
+        (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
          !spyi_key_bytes(values, threads->group, sizeof threads->group)))
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");

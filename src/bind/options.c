@@ -12,8 +12,10 @@ static const char *spyi_check_options(const spy_call_options *o) {
             return "each conformance must be written as \"Type : IInterface\"";
     if (!o->thread_group_size[0] && (o->thread_group_size[1] || o->thread_group_size[2]))
         return "thread_group_size has a y or z, but x is 0";
-    for (int i = 0; i < 3; i++) threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
-    if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    for (int i = 0; i < 3; i++) {
+        threads *= o->thread_group_size[i] ? o->thread_group_size[i] : 1;
+        if (threads > 1024) return "thread_group_size is more than 1024 threads";
+    }
     if (o->call_group_shape.rank > SPY_MAX_RANK || o->thread_count.rank > SPY_MAX_RANK)
         return "the rank of call_group_shape or thread_count is above SPY_MAX_RANK";
     for (uint32_t d = 0; d < o->call_group_shape.rank; d++) {
@@ -44,6 +46,11 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
                           c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
             return SPY_ERROR_INVALID_ARGUMENT;
         }
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(o->constants.items[k].name, c->name) != 0) continue;
+            spyi_text_add(error, "its options: constant '%s' is given twice", c->name);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
         good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
                spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
                spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
@@ -59,31 +66,58 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// A number as Slang reads it, with all its bits.
-static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
-    spyi_text_add(out, "export public static const %s %s = ", spy_dtype_name(c->dtype), c->name);
-    if (c->kind == SPY_ARG_BOOL) spyi_text_add(out, c->value.u ? "true" : "false");
-    else if (c->kind == SPY_ARG_INT)
-        spyi_text_add(out, "%s(%lldLL)", spy_dtype_name(c->dtype), (long long)c->value.i);
-    else if (c->kind == SPY_ARG_UINT)
-        spyi_text_add(out, "%s(%lluULL)", spy_dtype_name(c->dtype), (unsigned long long)c->value.u);
-    else if (c->dtype == SPY_FLOAT64) spyi_text_add(out, "%.17gL", c->value.f);
-    else spyi_text_add(out, "%s(%.9g)", spy_dtype_name(c->dtype), c->value.f);
+// A number as Slang reads it, with all its bits, in the type that the module has declared for it.
+static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
+                                     spyi_text *error) {
+    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
+    if (!type || type->kind != SPYI_TYPE_SCALAR) {
+        spyi_text_add(error, type ? "its options: constant '%s' is no number, bool or half in the module"
+                                  : "its options: the module has no extern static const '%s'",
+                      c->name);
+        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
+    }
+    // The union holds 64 bits of the number's own family.
+    spy_dtype from = c->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : c->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
+    uint64_t bits = 0;
+    int64_t i = 0;
+    spyi_fit fit;
+    if (!spyi_fit_host(given, type, false, &fit) ||
+        !spyi_convert_scalars(&bits, type->scalar, &c->value, from, 1)) {
+        spyi_text_add(error, "its options: constant '%s': expected %s, got %s that does not fit", c->name,
+                      type->display, given->display);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
+    switch (type->scalar) {
+    case SPY_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
+    case SPY_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
+    case SPY_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
+    case SPY_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
+    case SPY_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
+    default:
+        (void)spyi_convert_scalars(&i, SPY_INT64, &bits, type->scalar, 1);
+        spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
+    }
     spyi_text_add(out, ";\n");
+    return SPY_OK;
 }
 
-SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
+SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
+                                     spyi_text *error) {
     const spy_call_options *o = values->options;
     memset(options, 0, sizeof *options);
     if (values->threads) memcpy(options->threads, values->threads->group, sizeof options->threads);
-    if (!o) return true;
+    if (!o) return SPY_OK;
     if (!values->threads) memcpy(options->threads, o->thread_group_size, sizeof options->threads);
     for (int i = 1; i < 3; i++)
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;
     options->count_rank = o->thread_count.rank;
     spyi_text prelude = { NULL, 0, 0 };
-    for (size_t i = 0; i < o->constants.count; i++) spyi_constant_text(&o->constants.items[i], &prelude);
+    spy_status status = SPY_OK;
+    for (size_t i = 0; i < o->constants.count && status == SPY_OK; i++)
+        status = spyi_constant_text(function, &o->constants.items[i], &prelude, error);
     if (o->prelude) spyi_text_add(&prelude, "%s\n", o->prelude);
     bool good = !prelude.size || (options->prelude = spyi_strdup(prelude.data)) != NULL;
     spyi_text_free(&prelude);
@@ -93,7 +127,9 @@ SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options)
         options->conformances[options->conformance_count++] = spyi_strdup(o->conformances[i]);
         good = options->conformances[i] != NULL;
     }
-    return good;
+    if (status != SPY_OK || good) return status;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
 }
 
 SPYI_FN void spyi_options_free(spyi_options *options) {

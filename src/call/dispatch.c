@@ -32,17 +32,38 @@ static const char *spyi_dispatch_problem(const spy_function *function, spy_args 
     return NULL;
 }
 
+// What the function itself says about its threads cannot be said again.
+static spy_status spyi_check_entry(const spy_function *function, const char *name, spy_args args,
+                                   const spy_call_options *options) {
+    spyi_context *ctx = &function->object.device->ctx;
+    const spyi_entry *entry = &function->entry;
+    const spyi_signature *signature = &function->overloads.items[0];
+    if (options && options->thread_group_size[0] && entry->threads[0])
+        return spyi_fail(
+            ctx, SPY_ERROR_INVALID_ARGUMENT,
+            "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
+            function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    for (size_t i = 0; i < args.count; i++)
+        for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
+            if (entry->systems[p] && args.items[i].name &&
+                strcmp(args.items[i].name, signature->params[p].name) == 0)
+                return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                                 "%s: %s: '%s' is filled by the system and cannot be given", name,
+                                 function->name, args.items[i].name);
+    return SPY_OK;
+}
+
 static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
                                    spy_args args, const spy_call_options *options) {
     spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (entered != SPY_OK) return entered;
     const char *problem = spyi_dispatch_problem(function, args, options);
     spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    const spyi_entry *entry = problem ? NULL : spyi_function_entry(function);
     if (problem) {
         spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
-    } else {
+    } else if ((status = spyi_check_entry(function, name, args, options)) == SPY_OK) {
         spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
-        const spyi_entry *entry = spyi_function_entry(function);
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
@@ -82,7 +103,7 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
              !groups->contiguous)
         problem = "groups is not a contiguous tensor of uint32";
-    else if (index < 0 || index + 3 > groups->element_count)
+    else if (index < 0 || index > groups->element_count - 3)
         problem = "the three group counts at index lie beyond the tensor's end";
     if (problem)
         status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);

@@ -19,10 +19,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->function = function;
     plan->references = 1;
     spy_status status = spyi_bind(function, values, &plan->bound, error);
-    if (status == SPY_OK && !spyi_options_copy(values, &plan->bound.options)) {
-        spyi_text_add(error, "out of host memory");
-        status = SPY_ERROR_OUT_OF_MEMORY;
-    }
+    if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);

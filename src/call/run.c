@@ -406,7 +406,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
-    if (b->dispatch) return false; // its threads are no tensor's
+    if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))

@@ -321,6 +321,30 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     return type;
 }
 
+const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    const spyi_type *type = NULL;
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 1);
+    spyi_sl_int modules = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int m = 0; m < modules && !type; ++m) {
+        spyi_sl_module *module = live->session->v->getLoadedModule(live->session, m);
+        spyi_sl_decl *root = module ? module->v->getModuleReflection(module) : NULL;
+        unsigned count = root ? lib->spReflectionDecl_getChildrenCount(root) : 0;
+        for (unsigned i = 0; i < count && !type; ++i) {
+            spyi_sl_decl *child = lib->spReflectionDecl_getChild(root, i);
+            bool is_variable = child && lib->spReflectionDecl_getKind(child) == SPYI_SL_DECL_VARIABLE;
+            const char *own = is_variable ? lib->spReflectionDecl_getName(child) : NULL;
+            if (!own || strcmp(own, name) != 0) continue;
+            spyi_sl_variable *variable = lib->spReflectionDecl_castToVariable(child);
+            if (variable && lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_EXTERN))
+                type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
+        }
+    }
+    spyi_global_unlock();
+    return type;
+}
+
 const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
     const spyi_type *type = spyi_type_parse(unit->compiler->types, name);
     if (type || !name) return type;

@@ -19,7 +19,7 @@ typedef struct spyi_emit_state {
     size_t block_align;  // largest alignment of a field
     uint32_t element;    // which of the thread's elements is being written
     char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
-    uint32_t max_groups; // in one dimension
+    uint32_t max_groups; // in a row of folded ones
     bool failed;         // out of memory
 } spyi_emit_state;
 

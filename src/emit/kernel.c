@@ -118,6 +118,9 @@ static void spyi_emit_index(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     if (s->bound->dispatch) spyi_emit_threads(s);
+    else if (key->rank == 0 &&
+             s->out->group_size > 1) // the caller's group; its other threads have nothing to do
+        spyi_text_add(body, "    if (any(spy_thread != 0)) return;\n");
     if (key->rank == 0) return;
     if (key->grouped) {
         spyi_emit_groups(s);
@@ -369,6 +372,10 @@ SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *lim
     return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
 
+SPYI_FN uint32_t spyi_most_rows(const spyi_limits *limits) {
+    return limits->info.max_group_count < 65535 ? limits->info.max_group_count : 65535;
+}
+
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error) {
     spy_device *device = function->object.device;
@@ -379,7 +386,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.key = key;
     s.types = device->types;
     s.out = out;
-    s.max_groups = device->base->limits.info.max_group_count;
+    s.max_groups = spyi_most_rows(&device->base->limits);
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);

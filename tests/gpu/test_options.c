@@ -1,0 +1,338 @@
+// Options of calls and dispatches on a real device: constants bit for bit, the prelude, conformances and thread counts, with
+// all that can be wrong with them.
+#include "gpu_test.h"
+
+#include <float.h>
+#include <math.h>
+
+spy_device *gpu_device;
+
+static const char source[] =
+    "import slangpy;\n"
+    "extern static const bool c_bool = false;\nextern static const int c_int = 1;\nextern static const uint c_uint = 1;\n"
+    "extern static const int64_t c_int64 = 1;\nextern static const uint64_t c_uint64 = 1;\n"
+    "extern static const float c_float = 1;\nextern static const double c_double = 1;\n"
+    "extern static const half c_half = half(1);\nextern static const int16_t c_int16 = int16_t(1);\nextern static const uint16_t c_uint16 = uint16_t(1);\n"
+    "extern static const int8_t c_int8 = int8_t(1);\nextern static const uint8_t c_uint8 = uint8_t(1);\nextern static const int c_count = 3;\n"
+    "uint get_bool(uint x) { return x + (c_bool ? 1u : 0u); }\n"
+    "uint64_t get_int(uint x) { return x + uint64_t(int64_t(c_int)); }\nuint64_t get_uint(uint x) { return x + uint64_t(c_uint); }\n"
+    "uint64_t get_int64(uint x) { return x + uint64_t(c_int64); }\nuint64_t get_uint64(uint x) { return x + c_uint64; }\n"
+    "uint get_float(uint x) { return x + asuint(c_float); }\nuint64_t get_double(uint x) { return x + bit_cast<uint64_t>(c_double); }\n"
+    "uint get_half(uint x) { return x + uint(bit_cast<uint16_t>(c_half)); }\n"
+    "int get_int16(int x) { return x + int(c_int16); }\nint get_uint16(int x) { return x + int(c_uint16); }\n"
+    "int get_int8(int x) { return x + int(c_int8); }\nint get_uint8(int x) { return x + int(c_uint8); }\n"
+    "int get_array(int x) { int s = 0; for (int i = 0; i < c_count; i++) s += x + i; return s; }\n"
+    "[shader(\"compute\")] [numthreads(1, 1, 1)] void shader_int(uniform int* o) { o[0] = c_int; }\n"
+    "interface IShape { float area(float x); }\n"
+    "struct Square : IShape { float area(float x) { return x * x; } }\nstruct Circle : IShape { float area(float x) { return 3 * x * x; } }\nstruct Lone { float a; }\n"
+    "float dynamic_area(int which, float x) { IShape s = createDynamicObject<IShape>(which, 0); return s.area(x); }\n"
+    "float twice(float x) { return 2 * x; }\nuint id_sum(uint x, int2 id) { return x + uint(id.x + 100 * id.y); }\n"
+    "void tally(AtomicTensor<uint, 1> o) { o.add(0, 1u); }\n";
+
+static int warnings;
+
+static void listen(spy_log_level level, const char *message, void *user) {
+    (void)user;
+    if (strstr(message, "not a conformant")) return; // Mesa's word on lavapipe
+    if (level == SPY_LOG_WARNING || strstr(message, "alidation")) {
+        print_message("%s\n", message);
+        warnings++;
+    }
+}
+
+static spy_module *open_module(void) {
+    spy_device_desc d = gpu_desc();
+    d.log.func = listen;
+    d.dump_directory = getenv("SPY_TEST_DUMP");
+    warnings = 0;
+    gpu_device = gpu_open(&d);
+    if (!gpu_device) skip();
+    return MADE(spy_module, gpu_module(gpu_device, "optional", source));
+}
+
+static void close_device(void) {
+    spy_release_device(gpu_device);
+    gpu_device = NULL;
+    assert_int_equal(warnings, 0);
+}
+
+static spy_function *fn(spy_module *m, const char *name) {
+    return MADE(spy_function, spy_find_function(m, name));
+}
+
+static spy_call_options with_constants(const spy_arg *items, size_t count) {
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.constants.items = items;
+    o.constants.count = count;
+    return o;
+}
+
+// >>constants
+
+// What `getter` returns with this constant: the constant's bits, in the getter's own type.
+static uint64_t bits_of(spy_module *m, const char *getter, spy_arg constant, bool wide) {
+    spy_call_options o = with_constants(&constant, 1);
+    uint64_t got = 0;
+    uint32_t low = 0;
+    OK(spy_call_with(fn(m, getter), SPY_ARGS(spy_arg_u32("x", 0), wide ? spy_out_u64("_result", &got) : spy_out_u32("_result", &low)), &o));
+    return wide ? got : low;
+}
+
+static int32_t int_of(spy_module *m, const char *getter, spy_arg constant) {
+    spy_call_options o = with_constants(&constant, 1);
+    int32_t got = 77;
+    OK(spy_call_with(fn(m, getter), SPY_ARGS(spy_arg_i32("x", 0), spy_out_i32("_result", &got)), &o));
+    return got;
+}
+
+static void same_bits(uint64_t got, uint64_t expected, const char *what) {
+    if (got != expected) print_error("%s: got %016llx, expected %016llx\n", what, (unsigned long long)got, (unsigned long long)expected);
+    assert_true(got == expected);
+}
+
+static void test_integers(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    static const int32_t ints[] = { 0, 5, -1, INT32_MAX, INT32_MIN };
+    static const int64_t longs[] = { 0, -1, INT64_MAX, INT64_MIN, 1ll << 32, -(1ll << 40) };
+    static const uint64_t ulongs[] = { 0, 1ull << 63, UINT64_MAX, 1ull << 32 };
+    static const uint32_t uints[] = { 0, 1u << 31, UINT32_MAX };
+    same_bits(bits_of(m, "get_bool", spy_arg_bool("c_bool", true), false), 1, "true");
+    same_bits(bits_of(m, "get_bool", spy_arg_bool("c_bool", false), false), 0, "false");
+    for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) same_bits(bits_of(m, "get_int", spy_arg_i32("c_int", ints[i]), true), (uint64_t)(int64_t)ints[i], "int");
+    for (size_t i = 0; i < sizeof uints / sizeof *uints; i++) same_bits(bits_of(m, "get_uint", spy_arg_u32("c_uint", uints[i]), true), uints[i], "uint");
+    for (size_t i = 0; i < sizeof longs / sizeof *longs; i++) same_bits(bits_of(m, "get_int64", spy_arg_i64("c_int64", longs[i]), true), (uint64_t)longs[i], "int64_t");
+    for (size_t i = 0; i < sizeof ulongs / sizeof *ulongs; i++) same_bits(bits_of(m, "get_uint64", spy_arg_u64("c_uint64", ulongs[i]), true), ulongs[i], "uint64_t");
+    // The size of an array; another value is another kernel, and none is the default.
+    int32_t got = 0;
+    OK(spy_call(fn(m, "get_array"), SPY_ARGS(spy_arg_i32("x", 10), spy_out_i32("_result", &got))));
+    assert_int_equal(got, 33);
+    for (int n = 1; n < 6; n++) {
+        spy_arg c = spy_arg_i32("c_count", n);
+        spy_call_options o = with_constants(&c, 1);
+        OK(spy_call_with(fn(m, "get_array"), SPY_ARGS(spy_arg_i32("x", 10), spy_out_i32("_result", &got)), &o));
+        assert_int_equal(got, 10 * n + n * (n - 1) / 2);
+    }
+    // Shaders have them too.
+    int32_t o = 0;
+    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(1), NULL));
+    for (int k = -3; k < 3; k += 2) {
+        spy_arg c = spy_arg_i32("c_int", k);
+        spy_call_options options = with_constants(&c, 1);
+        spy_uint3 one = { 1, 1, 1 };
+        OK(spy_dispatch(fn(m, "shader_int"), one, SPY_ARGS(spy_arg_tensor("o", t)), &options));
+        OK(spy_tensor_read(t, &o, sizeof o));
+        assert_int_equal(o, k);
+    }
+    close_device();
+}
+
+static void test_floats(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    const float floats[] = { 0.0f, -0.0f, 1.5f, -2.0f, 3e9f, 0.1f, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-45f, -3e-42f, 16777217.0f, INFINITY, -INFINITY };
+    const double doubles[] = { 0.0, -0.0, 0.1, -3.0, DBL_MAX, -DBL_MAX, DBL_MIN, 5e-324, 1e300, 123456789012345678.0, INFINITY, -INFINITY };
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        uint32_t bits;
+        char text[40];
+        memcpy(&bits, &floats[i], 4);
+        snprintf(text, sizeof text, "float %g", (double)floats[i]);
+        same_bits(bits_of(m, "get_float", spy_arg_f32("c_float", floats[i]), false), bits, text);
+    }
+    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++) {
+        uint64_t bits;
+        char text[40];
+        memcpy(&bits, &doubles[i], 8);
+        snprintf(text, sizeof text, "double %g", doubles[i]);
+        same_bits(bits_of(m, "get_double", spy_arg_f64("c_double", doubles[i]), true), bits, text);
+    }
+    uint64_t nan = bits_of(m, "get_float", spy_arg_f32("c_float", NAN), false);
+    assert_true((nan & 0x7f800000u) == 0x7f800000u && (nan & 0x7fffffu) != 0);
+    nan = bits_of(m, "get_double", spy_arg_f64("c_double", (double)NAN), true);
+    assert_true((nan >> 52 & 0x7ff) == 0x7ff && (nan << 12) != 0);
+    close_device();
+}
+
+// A number takes the constant's type, as those of arguments do; one that does not fit is an error.
+static void test_converted(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    same_bits(bits_of(m, "get_uint", spy_arg_i32("c_uint", 7), true), 7, "uint from int");
+    same_bits(bits_of(m, "get_int64", spy_arg_i32("c_int64", -7), true), (uint64_t)-7ll, "int64_t from int");
+    same_bits(bits_of(m, "get_int", spy_arg_i64("c_int", -7), true), (uint64_t)-7ll, "int from int64_t");
+    same_bits(bits_of(m, "get_float", spy_arg_i32("c_float", -3), false), 0xc0400000u, "float from int");
+    same_bits(bits_of(m, "get_double", spy_arg_f32("c_double", 0.5f), true), 0x3fe0000000000000u, "double from float");
+    same_bits(bits_of(m, "get_float", spy_arg_f64("c_float", 0.5), false), 0x3f000000u, "float from double");
+    same_bits(bits_of(m, "get_half", spy_arg_f32("c_half", -0.5f), false), 0xb800u, "half from float");
+    assert_int_equal(int_of(m, "get_int16", spy_arg_i32("c_int16", -32768)), -32768);
+    assert_int_equal(int_of(m, "get_uint16", spy_arg_u32("c_uint16", 65535)), 65535);
+    assert_int_equal(int_of(m, "get_int8", spy_arg_i32("c_int8", -128)), -128);
+    assert_int_equal(int_of(m, "get_uint8", spy_arg_i32("c_uint8", 255)), 255);
+    close_device();
+}
+
+static void constant_fails(spy_module *m, const char *getter, spy_arg constant, const char *word) {
+    spy_call_options o = with_constants(&constant, 1);
+    uint32_t got = 77;
+    spy_status status = spy_call_with(fn(m, getter), SPY_ARGS(spy_arg_u32("x", 0), spy_out_u32("_result", &got)), &o);
+    spy_error e = spy_take_error(gpu_device);
+    if (status == SPY_OK || !strstr(e.message, word)) print_error("constant '%s': %s, %s\n", constant.name ? constant.name : "", spy_status_text(status), e.message);
+    assert_true(status != SPY_OK && strstr(e.message, word));
+    assert_int_equal(got, 77);
+}
+
+static void test_wrong_constants(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    float x = 1;
+    constant_fails(m, "get_float", spy_arg_f32(NULL, 1), "constant 1");
+    constant_fails(m, "get_float", spy_arg_f32("", 1), "no extern static const ''");
+    constant_fails(m, "get_float", spy_arg_f32("c float", 1), "c float");
+    constant_fails(m, "get_float", spy_arg_f32("c_float = 3; static const int y", 1), "c_float = 3");
+    constant_fails(m, "get_float", spy_arg_f32n("c_float", 1, &x), "c_float");
+    constant_fails(m, "get_float", spy_arg_f32("twice", 1), "twice");
+    constant_fails(m, "get_float", spy_out_f32("c_float", &x), "c_float");
+    constant_fails(m, "get_float", spy_arg_f32("c_nothing", 1), "c_nothing");
+    spy_arg twice[2] = { spy_arg_f32("c_float", 1), spy_arg_f32("c_float", 2) };
+    spy_call_options o = with_constants(twice, 2);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "get_float"), SPY_ARGS(spy_arg_u32("x", 0)), &o), "c_float", "twice");
+    o = with_constants(NULL, 2);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "get_float"), SPY_ARGS(spy_arg_u32("x", 0)), &o), "constants");
+    constant_fails(m, "get_float", spy_arg_i32("c_uint8", 256), "c_uint8");
+    constant_fails(m, "get_float", spy_arg_i64("c_int", 1ll << 40), "c_int");
+    constant_fails(m, "get_float", spy_arg_i32("c_uint", -1), "c_uint");
+    constant_fails(m, "get_float", spy_arg_f32("c_int", 2.5f), "c_int");
+    assert_int_equal(bits_of(m, "get_uint", spy_arg_u32("c_uint", 4), true), 4);
+    close_device();
+}
+
+// >>prelude
+
+static void test_prelude(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    float r = 0;
+    spy_args args = SPY_ARGS(spy_arg_f32("x", 4), spy_out_f32("_result", &r));
+    o.prelude = "float unused_helper(float x) { return x; }";
+    OK(spy_call_with(fn(m, "twice"), args, &o));
+    assert_true(r == 8);
+    o.prelude = "export public static const int c_count = 7;"; // what constants are made of
+    int32_t n = 0;
+    OK(spy_call_with(fn(m, "get_array"), SPY_ARGS(spy_arg_i32("x", 0), spy_out_i32("_result", &n)), &o));
+    assert_int_equal(n, 21);
+    o.prelude = "// a comment without an end of line";
+    OK(spy_call_with(fn(m, "twice"), args, &o));
+    o.prelude = "this is no Slang";
+    r = 5;
+    FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(m, "twice"), args, &o), "twice", "this is no Slang");
+    assert_true(r == 5);
+    o.prelude = "/* open";
+    FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(m, "twice"), args, &o), "twice");
+    o.prelude = "";
+    OK(spy_call_with(fn(m, "twice"), args, &o));
+    assert_true(r == 8);
+    close_device();
+}
+
+// >>conformances
+
+static void test_conformances(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    const char *both[2] = { "Square : IShape = 0", "Circle : IShape = 1" }, *swapped[2] = { "Circle : IShape = 0", "Square : IShape = 1" };
+    float r = 0;
+    spy_function *f = fn(m, "dynamic_area");
+    for (int way = 0; way < 2; way++) {
+        o.conformances = way ? swapped : both;
+        o.conformance_count = 2;
+        for (int which = 0; which < 2; which++) {
+            OK(spy_call_with(f, SPY_ARGS(spy_arg_i32("which", which), spy_arg_f32("x", 2), spy_out_f32("_result", &r)), &o));
+            assert_true(r == (which == way ? 4.0f : 12.0f));
+        }
+    }
+    static const struct {
+        const char *text;
+        spy_status status;
+        const char *word;
+    } wrong[] = { { "Lone : IShape", SPY_ERROR_COMPILE, "'Lone'" },         { "Nothing : IShape", SPY_ERROR_COMPILE, "'Nothing'" }, { "Square : INothing", SPY_ERROR_COMPILE, "'INothing'" },
+                  { "Square : Lone", SPY_ERROR_COMPILE, "'Lone'" },         { "Square", SPY_ERROR_INVALID_ARGUMENT, "Type : IInterface" }, { "", SPY_ERROR_INVALID_ARGUMENT, "Type : IInterface" },
+                  { ":", SPY_ERROR_COMPILE, "conformance" },               { "Square : ", SPY_ERROR_COMPILE, "conformance" },        { "Square : IShape : IShape", SPY_ERROR_COMPILE, "conformance" },
+                  { "Sq;uare : IShape", SPY_ERROR_COMPILE, "conformance" }, { "Square :: IShape", SPY_ERROR_COMPILE, "conformance" } };
+    spy_args args = SPY_ARGS(spy_arg_f32("x", 2), spy_out_f32("_result", &r));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        o.conformances = &wrong[i].text;
+        o.conformance_count = 1;
+        r = 1;
+        FAILS(wrong[i].status, spy_call_with(fn(m, "twice"), args, &o), "twice", wrong[i].word);
+        assert_true(r == 1);
+    }
+    const char *none = NULL;
+    o.conformances = &none;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "twice"), args, &o), "conformance");
+    o.conformances = NULL;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "twice"), args, &o), "conformances");
+    close_device();
+}
+
+// >>thread_count
+
+static void test_thread_count(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    uint32_t got[3][4], row[4] = { 1, 2, 3, 4 }, zero = 0;
+    spy_tensor *made = NULL, *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(4), row));
+    spy_tensor *sum = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(1), &zero));
+    o.thread_count = SPY_SHAPE(3, 4);
+    OK(spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_out_tensor("_result", &made)), &o));
+    OK(spy_tensor_read(made, got, sizeof got));
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t j = 0; j < 4; j++) assert_int_equal(got[i][j], row[j] + j + 100 * i);
+    o.thread_count = SPY_SHAPE(3, 1); // stretches as an argument does
+    spy_release_tensor(made);
+    OK(spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_out_tensor("_result", &made)), &o));
+    assert_int_equal(spy_get_tensor_info(made).shape.rank, 2);
+    assert_int_equal(spy_get_tensor_info(made).element_count, 12);
+    uint32_t expected = 0;
+    for (int64_t n = 0; n < 1000; n = 3 * n + 1) { // one kernel, other sizes
+        o.thread_count = SPY_SHAPE(n);
+        OK(spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o));
+        expected += (uint32_t)n;
+    }
+    o.thread_count = SPY_SHAPE(5, 0, 7);
+    OK(spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o));
+    OK(spy_tensor_read(sum, &zero, sizeof zero));
+    assert_int_equal(zero, expected);
+    o.thread_count = SPY_SHAPE(0);
+    spy_tensor *before = made;
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_out_tensor("_result", &made)), &o), "thread_count", "'x'");
+    o.thread_count = SPY_SHAPE(3, 5);
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_out_tensor("_result", &made)), &o), "thread_count",
+          "(3, 5)", "'x'", "(4,)");
+    o.thread_count = SPY_SHAPE(3, 4);
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_arg_tensor("_result", x)), &o), "'_result'");
+    assert_ptr_equal(made, before);
+    o.thread_count = SPY_SHAPE(-1);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o), "thread_count", "negative");
+    o.thread_count = SPY_SHAPE(65536, 65536);
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o), "2147483647");
+    o.thread_count = SPY_SHAPE(INT64_MAX, INT64_MAX);
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o), "2147483647");
+    o.thread_count.rank = 9;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn(m, "tally"), SPY_ARGS(spy_arg_tensor("o", sum)), &o), "SPY_MAX_RANK");
+    close_device();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_floats),       cmocka_unit_test(test_converted),    cmocka_unit_test(test_wrong_constants),
+        cmocka_unit_test(test_prelude),  cmocka_unit_test(test_conformances), cmocka_unit_test(test_thread_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
