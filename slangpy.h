@@ -834,11 +834,17 @@ spy_arg spy_cast(spy_arg arg, const char *type);
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
+// What a write_globals hook sets values in.
+typedef struct spy_globals spy_globals;
+
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
 typedef struct spy_call_options {
     const char *prelude;             // Slang text at the head of the generated kernel, after its imports
     spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
-    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
+    spy_args globals;                // values for the module's global shader parameters, by name or path: "gain",
+                                     // "params.light.color", "lights[2]"; structs whole or by fields; tensors for buffers
+    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further ones; NULL: none
+    void *write_user_data;
     const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
     size_t conformance_count;
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
@@ -849,6 +855,11 @@ typedef struct spy_call_options {
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
 // belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
+// Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
+// last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
+// may be called meanwhile. Threads: the hook's.
+spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
@@ -3021,6 +3032,12 @@ typedef struct spyi_binding {
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
 } spyi_binding;
 
+// A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
+typedef struct spyi_uniform {
+    const void *data;
+    uint32_t size; // > 0, at most limits.max_uniform_bytes
+} spyi_uniform;
+
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
     const void *code;    // SPIR-V words
@@ -3031,12 +3048,14 @@ typedef struct spyi_kernel_desc {
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
+    uint32_t uniform_count; // uniform buffers, at the bindings after those
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
     const spyi_binding *bindings; // binding_count of the kernel
+    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits
     bool barrier;                 // this work must see all earlier work finished
 } spyi_dispatch;
@@ -3048,6 +3067,8 @@ typedef struct spyi_limits {
     uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
+    uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
     bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
@@ -3147,6 +3168,8 @@ typedef struct spyi_null_desc {
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t max_uniforms;      // 12
+    uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
     uint64_t bindings_from_bytes; // never
@@ -3184,6 +3207,8 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    uint32_t uniform_count;
+    const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to
     uint64_t to, to_offset; // handle, bytes
     uint64_t from, from_offset;
@@ -3253,7 +3278,7 @@ typedef struct spyi_null_chunk {
 
 typedef struct spyi_null_kernel {
     char *label;
-    uint32_t group_size, block_size, binding_count;
+    uint32_t group_size, block_size, binding_count, uniform_count;
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -3522,9 +3547,12 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
         return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
                                 desc->group_size, limits->info.max_group_size);
-    if (desc->binding_count > limits->max_bindings)
-        return spyi_null_broken(n, error, "create_kernel: %u bindings exceed the limit of %u",
-                                desc->binding_count, limits->max_bindings);
+    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
+        desc->uniform_count > limits->max_uniforms)
+        return spyi_null_broken(
+            n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+            desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
+            limits->max_uniforms);
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
@@ -3541,6 +3569,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_size = desc->block_size;
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
+    k->uniform_count = desc->uniform_count;
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -3672,8 +3701,15 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings))
+    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings) ||
+        (k->uniform_count && !d->uniforms))
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
+    for (i = 0; i < k->uniform_count; i++) {
+        const spyi_uniform *u = &d->uniforms[i];
+        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
+    }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
         if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
@@ -3692,15 +3728,18 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     spyi_null_op *op;
     unsigned char *bytes;
-    size_t block_size, binding_size, label_size;
+    size_t block_size, binding_size, uniform_size, label_size;
+    uint32_t i;
     spy_status status = spyi_null_begin(n, error);
     if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
     if (status != SPY_OK) return status;
     block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
     binding_size = k->binding_count * sizeof(spyi_binding);
+    uniform_size = k->uniform_count * sizeof(spyi_uniform);
+    for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier, block_size + binding_size + label_size, &bytes,
-                          error);
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier,
+                          block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
     op->group_size = k->group_size;
@@ -3714,6 +3753,18 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     op->bindings = (const spyi_binding *)(void *)bytes;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
+    if (k->uniform_count) {
+        spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
+        op->uniform_count = k->uniform_count;
+        op->uniforms = uniforms;
+        bytes += k->uniform_count * sizeof *uniforms;
+        for (i = 0; i < k->uniform_count; i++) {
+            memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
+            uniforms[i].data = bytes;
+            uniforms[i].size = d->uniforms[i].size;
+            bytes += spyi_align(d->uniforms[i].size, 16);
+        }
+    }
     op->label = (const char *)bytes;
     memcpy(bytes, k->label, label_size);
     status = spyi_null_add_op(n, op, error);
@@ -3900,6 +3951,8 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
+    limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
     limits->prefers_bindings = d->prefers_bindings;
     limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
@@ -4139,6 +4192,8 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
+SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
 // compiler. NULL when the name is none of these.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
@@ -4269,11 +4324,43 @@ SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_typ
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
+// >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
+
+typedef enum spyi_input_kind {
+    SPYI_INPUT_GROUP,    // its parts follow: a struct with buffers in it
+    SPYI_INPUT_DATA,     // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
+    SPYI_INPUT_BUFFER,   // a binding: structured and byte-address buffers
+    SPYI_INPUT_FOREIGN   // what cannot be given yet: textures, samplers, arrays of buffers
+} spyi_input_kind;
+
+typedef struct spyi_input {
+    spyi_input_kind kind;
+    char *path; // "params.light"
+    const spyi_type *type;
+    int32_t slot;    // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    uint32_t offset; // DATA: bytes in its uniform buffer
+    bool parameter;  // of the entry point
+    bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
+} spyi_input;
+
+#define SPYI_MOST_UNIFORMS 32
+
+typedef struct spyi_inputs {
+    spyi_input *items; // a group before its parts
+    uint32_t count;
+    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t uniform_count;
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+} spyi_inputs;
+
+SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+
 // >>code
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20]; // Slang's entry-point hash
+    spyi_inputs inputs; // its bindings in the code: set 0, structured buffers first, then uniform ones
 } spyi_code;
 
 // A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
@@ -4333,15 +4420,31 @@ enum {
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
-enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_CATEGORY_UNIFORM = 8, SPYI_SL_COLOR_NEVER = 2 };
+enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_COLOR_NEVER = 2 };
+enum {
+    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
+    SPYI_SL_CATEGORY_DESCRIPTOR = 9,
+    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
+    SPYI_SL_CATEGORY_PUSH = 11,
+    SPYI_SL_CATEGORY_SPACE = 20 // descriptor sets of a ParameterBlock
+};
 enum {
     SPYI_SL_KIND_STRUCT = 1,
     SPYI_SL_KIND_ARRAY = 2,
     SPYI_SL_KIND_MATRIX = 3,
     SPYI_SL_KIND_VECTOR = 4,
     SPYI_SL_KIND_SCALAR = 5,
+    SPYI_SL_KIND_CONSTANT_BUFFER = 6,
+    SPYI_SL_KIND_RESOURCE = 7,
+    SPYI_SL_KIND_PARAMETER_BLOCK = 11,
     SPYI_SL_KIND_INTERFACE = 13,
     SPYI_SL_KIND_ENUM = 20
+};
+enum {
+    SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_STRUCTURED = 6,
+    SPYI_SL_SHAPE_BYTES = 7,
+    SPYI_SL_ACCESS_READ = 1
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -4384,6 +4487,7 @@ typedef struct spyi_sl_function spyi_sl_function;
 typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
+typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
 
 // >>objects: obj->v->function(obj, ...)
 
@@ -4587,14 +4691,26 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                           \
     X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                            \
     X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                       \
+    X(unsigned, spReflectionType_GetResourceShape, (spyi_sl_type *))                                         \
+    X(unsigned, spReflectionType_GetResourceAccess, (spyi_sl_type *))                                        \
+    X(spyi_sl_type *, spReflectionTypeLayout_GetType, (spyi_sl_type_layout *))                               \
+    X(unsigned, spReflectionTypeLayout_getKind, (spyi_sl_type_layout *))                                     \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
+    X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
+    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
-    X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
-    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))
+    X(spyi_sl_variable_layout *, spReflection_getGlobalParamsVarLayout, (spyi_sl_layout *))                  \
+    X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getVarLayout, (spyi_sl_entry_layout *))              \
+    X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
+      (spyi_sl_entry_layout *, unsigned))
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
@@ -4717,6 +4833,24 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
 
+// >>inputs.c
+
+// A shader parameter with its binding as Slang numbers it.
+typedef struct spyi_sl_binding {
+    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
+} spyi_sl_binding;
+
+// All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
+SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
+                                 spyi_inputs *inputs, spyi_sl_binding **bindings);
+
+// >>remap.c
+
+// Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
+SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
+                             const spyi_sl_binding *bindings, spyi_text *messages);
+
 // >>compiler/type.c -----------------------------------------------------------------------------------------
 
 // The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
@@ -4776,6 +4910,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -4984,10 +5119,22 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
+// "StructuredBuffer<float, DefaultDataLayout>" as people write it.
+static char *spyi_type_short_name(const char *name) {
+    static const char dropped[] = ", DefaultDataLayout";
+    spyi_text text = { NULL, 0, 0 };
+    for (const char *next = strstr(name, dropped); next; next = strstr(name, dropped)) {
+        spyi_text_add_n(&text, name, (size_t)(next - name));
+        name = next + sizeof dropped - 1;
+    }
+    spyi_text_add(&text, "%s", name);
+    return text.data;
+}
+
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_strdup(t.name);
+    t.display = spyi_type_short_name(t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }
@@ -5006,6 +5153,15 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
     }
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name);
+    t.display = spyi_type_short_name(name);
+    t.host_align = t.device_align = 1;
+    t.element = element;
     return spyi_type_intern(types, &t);
 }
 
@@ -6430,6 +6586,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
+    case SPYI_SL_KIND_CONSTANT_BUFFER:
+    case SPYI_SL_KIND_PARAMETER_BLOCK: {
+        spyi_sl_type *held = lib->spReflectionType_GetElementType(slang);
+        if (held) type = spyi_type_holder(types, name, spyi_sl_to_type(unit, live, held, open));
+        break;
+    }
     default: break;
     }
     if (!type) type = spyi_type_other(types, name);
@@ -6833,6 +6995,434 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&query_path);
 }
 
+// >>compiler/inputs.c ---------------------------------------------------------------------------------------
+
+// Shader parameters of a linked program: their paths, types and inputs, out of Slang's layout of it.
+//
+// Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
+// ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
+// Source: Slang's user guide, "Using the Reflection API".
+
+enum { SPYI_SL_DEEPEST_INPUT = 16 };
+
+// Where a walk stands.
+typedef struct spyi_sl_at {
+    size_t set, binding;           // of the next descriptor
+    size_t offset;                 // bytes in the uniform buffer
+    size_t data_set, data_binding; // of the uniform buffer
+    size_t data_size;              // its bytes
+    bool parameter;
+    int depth;
+} spyi_sl_at;
+
+typedef struct spyi_sl_walk {
+    spyi_unit *unit;
+    spyi_sl_live *live;
+    const spyi_sl_library *lib;
+    spyi_inputs *inputs;
+    spyi_sl_binding *bindings;
+    uint32_t capacity;
+    bool failed; // out of memory
+} spyi_sl_walk;
+
+static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
+                              const spyi_sl_at *at) {
+    spyi_inputs *p = w->inputs;
+    if (p->count == w->capacity) {
+        uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
+        spyi_input *items = (spyi_input *)realloc(p->items, capacity * sizeof *items);
+        if (items) p->items = items;
+        spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
+        if (bindings) w->bindings = bindings;
+        w->failed = w->failed || !items || !bindings;
+        if (w->failed) return;
+        w->capacity = capacity;
+    }
+    spyi_sl_binding *binding = &w->bindings[p->count];
+    spyi_input *input = &p->items[p->count++];
+    memset(input, 0, sizeof *input);
+    input->kind = kind;
+    input->path = spyi_strdup(path);
+    input->type = type;
+    input->slot = -1;
+    input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
+    input->parameter = at->parameter;
+    bool data = kind == SPYI_INPUT_DATA, bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
+    binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
+    binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
+    binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    w->failed = w->failed || !input->path;
+}
+
+static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
+                               spyi_sl_at at);
+
+static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
+                                const spyi_sl_at *at) {
+    unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
+    for (unsigned i = 0; i < count && !w->failed; ++i) {
+        spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
+        const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
+        if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
+        spyi_text full = { NULL, 0, 0 };
+        spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
+        spyi_sl_walk_input(w, field, spyi_text_str(&full), *at);
+        spyi_text_free(&full);
+    }
+}
+
+// What lies in a ConstantBuffer<T> or ParameterBlock<T>.
+static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
+                                spyi_sl_at at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_variable_layout *container = lib->spReflectionTypeLayout_getContainerVarLayout(layout);
+    spyi_sl_variable_layout *element = lib->spReflectionTypeLayout_GetElementVarLayout(layout);
+    if (!element) return;
+    at.data_set = at.set;
+    at.data_binding = at.binding;
+    if (container)
+        at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
+    at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
+                                                       SPYI_SL_CATEGORY_UNIFORM);
+    at.offset = 0;
+    spyi_sl_walk_input(w, element, path, at);
+}
+
+static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
+    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
+    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
+                                                                             : SPYI_INPUT_FOREIGN;
+}
+
+static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
+                               spyi_sl_at at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
+    spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
+    if (!slang || ++at.depth > SPYI_SL_DEEPEST_INPUT) return;
+    if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0) return; // fixed in the code
+    at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
+    at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
+        at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_SPACE);
+        at.binding = 0;
+    }
+    if ((kind == SPYI_SL_KIND_CONSTANT_BUFFER || kind == SPYI_SL_KIND_PARAMETER_BLOCK) &&
+        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_PUSH) == 0) {
+        spyi_sl_walk_holder(w, layout, path, at);
+        return;
+    }
+    if (!*path) { // all globals together
+        spyi_sl_walk_fields(w, layout, path, &at);
+        return;
+    }
+    const spyi_type *type = spyi_sl_to_type(w->unit, w->live, slang, false);
+    size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
+    bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
+                       lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_SPACE) > 0;
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && at.data_size > 0)) {
+        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type.
+        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
+        if (type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
+            spyi_sl_walk_fields(w, layout, path, &at);
+    } else if (kind == SPYI_SL_KIND_STRUCT) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
+        spyi_sl_walk_fields(w, layout, path, &at);
+    } else {
+        spyi_sl_add_input(
+            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
+            type, &at);
+    }
+}
+
+bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout, spyi_inputs *inputs,
+                         spyi_sl_binding **bindings) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_walk w;
+    spyi_sl_at at;
+    memset(&w, 0, sizeof w);
+    memset(&at, 0, sizeof at);
+    w.unit = unit;
+    w.live = live;
+    w.lib = lib;
+    w.inputs = inputs;
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
+    unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
+    at.parameter = true;
+    if (entry_place) {
+        at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+    }
+    for (unsigned i = 0; i < count && !w.failed; ++i) {
+        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
+        spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
+        const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+        if (name && strncmp(name, "spy", 3) != 0) spyi_sl_walk_input(&w, p, name, at);
+    }
+    memset(&at, 0, sizeof at);
+    spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
+    *bindings = w.bindings;
+    return !w.failed;
+}
+
+void spyi_inputs_free(spyi_inputs *inputs) {
+    for (uint32_t i = 0; i < inputs->count; ++i) free(inputs->items[i].path);
+    free(inputs->items);
+    memset(inputs, 0, sizeof *inputs);
+}
+
+// >>compiler/remap.c ----------------------------------------------------------------------------------------
+
+// Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
+// without gaps: structured buffers, then uniform buffers. Source: SPIR-V 1.6, sections 3 and 2.16.
+
+enum { // of the SPIR-V enumerants
+    SPYI_OP_TYPE_POINTER = 32,
+    SPYI_OP_CONSTANT = 43,
+    SPYI_OP_FUNCTION = 54,
+    SPYI_OP_CALL = 57,
+    SPYI_OP_VARIABLE = 59,
+    SPYI_OP_LOAD = 61,
+    SPYI_OP_COPY_MEMORY = 63,
+    SPYI_OP_ACCESS_CHAIN = 65,
+    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
+    SPYI_OP_DECORATE = 71,
+    SPYI_OP_MEMBER_DECORATE = 72,
+    SPYI_OP_COPY_OBJECT = 83,
+    SPYI_DECORATION_BINDING = 33,
+    SPYI_DECORATION_SET = 34,
+    SPYI_DECORATION_OFFSET = 35,
+    SPYI_STORAGE_CONSTANT = 0,
+    SPYI_STORAGE_UNIFORM = 2,
+    SPYI_STORAGE_PUSH = 9,
+    SPYI_STORAGE_BUFFER = 12
+};
+
+typedef struct spyi_code_id {
+    uint32_t set, binding; // UINT32_MAX: not decorated so
+    uint32_t storage;      // class, of variables; UINT32_MAX: is none
+    uint32_t type;         // of variables and pointers: what they lead to
+    uint32_t value;        // of constants
+    uint32_t number;       // new binding
+} spyi_code_id;
+
+// A variable is read as a whole, or one member of it.
+typedef struct spyi_code_use {
+    uint32_t variable, member; // UINT32_MAX: all
+} spyi_code_use;
+
+typedef struct spyi_code_scan {
+    uint32_t *words;
+    size_t count;
+    spyi_code_id *ids;
+    uint32_t id_count;
+    spyi_code_use *uses;
+    uint32_t use_count, use_capacity;
+    bool failed; // out of memory
+} spyi_code_scan;
+
+static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
+    return &s->ids[id < s->id_count ? id : 0]; // 0 is no id
+}
+
+static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t member) {
+    uint32_t storage = spyi_code_at(s, variable)->storage;
+    if (storage != SPYI_STORAGE_UNIFORM) return;
+    for (uint32_t i = 0; i < s->use_count; ++i)
+        if (s->uses[i].variable == variable && s->uses[i].member == member) return;
+    if (s->use_count == s->use_capacity) {
+        uint32_t capacity = s->use_capacity ? s->use_capacity * 2 : 32;
+        spyi_code_use *uses = (spyi_code_use *)realloc(s->uses, capacity * sizeof *uses);
+        s->failed = s->failed || !uses;
+        if (!uses) return;
+        s->uses = uses;
+        s->use_capacity = capacity;
+    }
+    s->uses[s->use_count].variable = variable;
+    s->uses[s->use_count++].member = member;
+}
+
+// One instruction: what it says about ids.
+static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length) {
+    switch (w[0] & 0xffffu) {
+    case SPYI_OP_DECORATE:
+        if (length == 4 && w[2] == SPYI_DECORATION_BINDING) spyi_code_at(s, w[1])->binding = w[3];
+        if (length == 4 && w[2] == SPYI_DECORATION_SET) spyi_code_at(s, w[1])->set = w[3];
+        break;
+    case SPYI_OP_TYPE_POINTER:
+        if (length == 4) spyi_code_at(s, w[1])->type = w[3];
+        break;
+    case SPYI_OP_CONSTANT:
+        if (length == 4) spyi_code_at(s, w[2])->value = w[3];
+        break;
+    case SPYI_OP_VARIABLE:
+        if (length < 4) break;
+        spyi_code_at(s, w[2])->storage = w[3];
+        spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
+        break;
+    case SPYI_OP_ACCESS_CHAIN:
+    case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
+        else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
+        break;
+    case SPYI_OP_LOAD:
+    case SPYI_OP_COPY_OBJECT:
+        if (length >= 4) spyi_code_add_use(s, w[3], UINT32_MAX);
+        break;
+    case SPYI_OP_COPY_MEMORY:
+        if (length >= 3) spyi_code_add_use(s, w[2], UINT32_MAX);
+        break;
+    case SPYI_OP_CALL:
+        for (uint32_t i = 4; i < length; ++i) spyi_code_add_use(s, w[i], UINT32_MAX);
+        break;
+    default: break;
+    }
+}
+
+// false: not SPIR-V as we know it, or out of memory.
+static bool spyi_code_scan_words(spyi_code_scan *s) {
+    if (s->count < 5 || s->words[0] != 0x07230203u || s->words[3] > s->count * 4) return false;
+    s->id_count = s->words[3] + 1;
+    s->ids = (spyi_code_id *)malloc(s->id_count * sizeof *s->ids);
+    if (!s->ids) return false;
+    memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
+    for (size_t i = 5; i < s->count;) {
+        uint32_t length = s->words[i] >> 16;
+        if (length == 0 || length > s->count - i) return false;
+        spyi_code_read(s, s->words + i, length);
+        i += length;
+    }
+    return !s->failed;
+}
+
+// First byte of a struct's member; 0 when it is no struct.
+static uint32_t spyi_code_member_offset(const spyi_code_scan *s, uint32_t type, uint32_t member) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+        if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type && w[2] == member &&
+            w[3] == SPYI_DECORATION_OFFSET)
+            return w[4];
+    }
+    return 0;
+}
+
+static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi_input *input) {
+    uint32_t type = spyi_code_at(s, variable)->type;
+    uint32_t end = input->offset + (uint32_t)(input->type->device_size ? input->type->device_size : 1);
+    for (uint32_t i = 0; i < s->use_count; ++i) {
+        if (s->uses[i].variable != variable) continue;
+        if (s->uses[i].member == UINT32_MAX) return true;
+        uint32_t begin = spyi_code_member_offset(s, type, s->uses[i].member), next = UINT32_MAX;
+        // A member reaches up to the next one.
+        for (size_t k = 5; k < s->count; k += s->words[k] >> 16) {
+            const uint32_t *w = s->words + k;
+            if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+            if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type &&
+                w[3] == SPYI_DECORATION_OFFSET && w[4] > begin && w[4] < next)
+                next = w[4];
+        }
+        if (input->offset < next && end > begin) return true;
+    }
+    return false;
+}
+
+// The variable of a binding in the code; 0: the code does not use it.
+static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
+    for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
+        if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
+            return id;
+    return 0;
+}
+
+static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
+    for (int parameter = 1; parameter >= 0; --parameter) {
+        for (uint32_t i = 0; i < inputs->count; ++i) {
+            spyi_input *p = &inputs->items[i];
+            bool own = p->parameter && !strchr(p->path, '.'); // not a part of a parameter
+            if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
+            uint32_t id = spyi_code_find(s, &bindings[i], SPYI_STORAGE_BUFFER);
+            p->used = id != 0;
+            if (!id && !own) continue; // the emitter counts its own, whether they are used or not
+            p->slot = (int32_t)inputs->binding_count++;
+            if (id) s->ids[id].number = (uint32_t)p->slot;
+        }
+    }
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t id =
+            p->kind == SPYI_INPUT_DATA ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_UNIFORM) : 0;
+        if (!id) continue;
+        spyi_code_id *variable = &s->ids[id];
+        if (variable->number == UINT32_MAX && inputs->uniform_count < SPYI_MOST_UNIFORMS) {
+            inputs->uniform_size[inputs->uniform_count] = bindings[i].uniform_size;
+            variable->number = inputs->binding_count + inputs->uniform_count++;
+        }
+        if (variable->number == UINT32_MAX) continue;
+        p->slot = (int32_t)(variable->number - inputs->binding_count);
+        p->used = spyi_code_uses_data(s, id, p);
+    }
+}
+
+// What the code uses and nobody can give.
+static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                            spyi_text *messages) {
+    uint32_t pushed = 0;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const spyi_code_id *v = &s->ids[id];
+        pushed += v->storage == SPYI_STORAGE_PUSH;
+        if (v->number != UINT32_MAX || v->set == UINT32_MAX ||
+            (v->storage != SPYI_STORAGE_BUFFER && v->storage != SPYI_STORAGE_UNIFORM &&
+             v->storage != SPYI_STORAGE_CONSTANT))
+            continue;
+        const spyi_input *input = NULL;
+        for (uint32_t i = 0; i < inputs->count && !input; ++i)
+            if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
+        spyi_text_add(messages,
+                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                      "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                      input ? input->path : "?", input ? input->type->display : "?");
+        return false;
+    }
+    if (pushed <= 1) return true;
+    spyi_text_add(messages, "the module declares push constants of its own, which are taken by the kernel's "
+                            "block; make them a ConstantBuffer");
+    return false;
+}
+
+static void spyi_code_patch(spyi_code_scan *s) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) return;
+        if (w[0] != (4u << 16 | SPYI_OP_DECORATE)) continue;
+        const spyi_code_id *id = spyi_code_at(s, w[1]);
+        if (id->number == UINT32_MAX) continue;
+        if (w[2] == SPYI_DECORATION_BINDING) w[3] = id->number;
+        if (w[2] == SPYI_DECORATION_SET) w[3] = 0;
+    }
+}
+
+bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                     spyi_text *messages) {
+    spyi_code_scan s;
+    memset(&s, 0, sizeof s);
+    s.words = words;
+    s.count = count;
+    bool good = spyi_code_scan_words(&s);
+    if (!good) spyi_text_add(messages, "its code cannot be read");
+    if (good) spyi_code_number(&s, inputs, bindings);
+    good = good && spyi_code_check(&s, inputs, bindings, messages);
+    if (good) spyi_code_patch(&s);
+    free(s.ids);
+    free(s.uses);
+    return good;
+}
+
 // >>compiler/code.c -----------------------------------------------------------------------------------------
 
 // A generated kernel's text to the code that a driver takes.
@@ -6880,27 +7470,25 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     return to;
 }
 
-// Global shader parameters other than the kernel's own block cannot be set yet, and would take our bindings.
-static bool spyi_code_has_globals(spyi_unit *unit, spyi_sl_component *linked, spyi_text *messages) {
+// The code's shader parameters, with bindings as the backends want them.
+static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                            spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
     spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    unsigned count = layout ? SPYI_SL_FUNCTION(unit, spReflection_GetParameterCount)(layout) : 0;
-    bool found = false;
-    for (unsigned i = 0; i < count; i++) {
-        spyi_sl_variable *variable = SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetVariable)(
-            SPYI_SL_FUNCTION(unit, spReflection_GetParameterByIndex)(layout, i));
-        const char *name = variable ? SPYI_SL_FUNCTION(unit, spReflectionVariable_GetName)(variable) : NULL;
-        if (!name || strcmp(name, "spyi") == 0) continue;
-        spyi_text_add(
-            messages, "%s'%s'",
-            found ? ", " : "the module has global shader parameters, which cannot be set yet: ", name);
-        found = true;
-    }
-    return found;
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
+    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
+    else
+        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
+                               messages);
+    free(bindings);
+    if (!good) spyi_code_free(code);
+    return good;
 }
 
-static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                           spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
@@ -6913,6 +7501,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
+                spyi_code_place(unit, live, linked, code, messages);
             }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -6993,8 +7582,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             result = composite->v->link(composite, &linked, &diagnostics);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
         }
-        if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
-            good = spyi_code_take(unit, linked, code, messages);
+        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
@@ -7056,6 +7644,7 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
 void spyi_code_free(spyi_code *code) {
     if (!code) return;
     free(code->data);
+    spyi_inputs_free(&code->inputs);
     memset(code, 0, sizeof *code);
 }
 
@@ -9130,6 +9719,13 @@ typedef struct spyi_options {
     uint32_t count_rank; // of thread_count
 } spyi_options;
 
+// Values that a hook sets. Kept from call to call: they do not allocate.
+struct spy_globals {
+    spy_arg *items;
+    uint32_t count, capacity;
+    bool failed; // out of memory
+};
+
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
     spyi_value *items;
@@ -9137,6 +9733,8 @@ typedef struct spyi_values {
     uint8_t *key;
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
+    uint32_t global_count;           // values of globals and their fields, behind the arguments
+    struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
 } spyi_values;
 
@@ -9205,6 +9803,7 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
 
@@ -9228,12 +9827,14 @@ struct spyi_value_kind {
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
     // Its value for one element, as an expression of leaf->type.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
-    // Fills its field at each call. false: `error` says what the call gave that does not fit.
+    // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 };
 
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
 
@@ -9264,6 +9865,10 @@ typedef struct spyi_bound {
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
+// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
@@ -9468,9 +10073,59 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
+// Values of globals lie behind the arguments, and are signed like them.
+static spy_status spyi_describe_globals(spy_device *device, const spy_call_options *options,
+                                        spyi_values *values, spyi_text *error) {
+    uint32_t arguments = values->count;
+    spy_args lists[2];
+    spy_status status = SPY_OK;
+    lists[0] = options->globals;
+    values->written.count = 0;
+    if (options->write_globals) options->write_globals(&values->written, options->write_user_data);
+    lists[1].items = values->written.items;
+    lists[1].count = values->written.count;
+    if (values->written.failed || !spyi_key_bytes(values, "\xfe", 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    if (lists[0].count && !lists[0].items) {
+        spyi_text_add(error, "its options: globals has a count, but items is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (int l = 0; l < 2 && status == SPY_OK; l++) {
+        for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
+            if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
+            spyi_text_add(error, "its options: global %zu has no name", i + 1);
+            status = SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
+    }
+    values->global_count = values->count - arguments;
+    values->count = arguments;
+    return status;
+}
+
+spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
+    if (!globals || !path) {
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_set_global: expected a %s, got NULL",
+                         globals ? "path" : "writer");
+    }
+    if (globals->count == globals->capacity) {
+        uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
+        spy_arg *items = (spy_arg *)realloc(globals->items, capacity * sizeof *items);
+        if (!items) {
+            globals->failed = true; // the call says so
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        globals->items = items;
+        globals->capacity = capacity;
+    }
+    globals->items[globals->count] = value;
+    globals->items[globals->count++].name = path;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->global_count = 0;
     values->options = options;
     values->thread_count.rank = 0;
     values->key_size = 0;
@@ -9483,6 +10138,8 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
+    if (status == SPY_OK && options && (options->globals.count || options->write_globals))
+        status = spyi_describe_globals(function->object.device, options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -9501,6 +10158,7 @@ SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes) {
 
 SPYI_FN void spyi_values_free(spyi_values *values) {
     free(values->items);
+    free(values->written.items);
     free(values->key);
     memset(values, 0, sizeof *values);
 }
@@ -9764,6 +10422,7 @@ typedef struct spyi_attempt {
     spyi_bound bound;
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
+    bool whole;  // one value of a shader parameter, not by element
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     spyi_text reason;
@@ -9951,6 +10610,26 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
+// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, int32_t *node) {
+    spyi_bound inner;
+    spyi_text problem = { NULL, 0, 0 };
+    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
+    else spyi_bound_free(&inner);
+    spyi_text_free(&problem);
+    if (status != SPY_OK) return false;
+    *node = spyi_add_node(a, name, type, true, false);
+    spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = spyi_kind_of_holders();
+    leaf->binds = true;
+    return true;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
@@ -10012,6 +10691,10 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
+    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+        if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
+        type = type->element;
+    }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
@@ -10187,6 +10870,11 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
+// Whether only Slang can tell what the parameter takes of this argument.
+static bool spyi_is_open(const spyi_type *type, const spyi_value *v) {
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_of_parameter(type, v);
+}
+
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     char name[512];
@@ -10266,7 +10954,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_value_text(&a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
+            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -10332,14 +11020,14 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (open->params[p].type->kind != SPYI_TYPE_OTHER ||
-            spyi_kind_of_parameter(open->params[p].type, v)) {
+        if (!spyi_is_open(open->params[p].type, v)) {
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no(
                 a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
+                "samplers, typed buffers; StructuredBuffer can)",
                 open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
@@ -10357,6 +11045,38 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     return found;
 }
 
+// >>shader parameters
+
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error) {
+    spyi_attempt a;
+    int32_t node = -1;
+    memset(&a, 0, sizeof a);
+    a.function = function;
+    a.unit = function->module->unit;
+    a.types = function->object.device->types;
+    a.values = values;
+    a.whole = true;
+    a.status = SPY_ERROR_OUT_OF_MEMORY;
+    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
+    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a.bound.leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        if (leaf->source == SPYI_SOURCE_TENSOR)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
+        else if (v->custom || leaf->batch_rank || v->map_count)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
+    }
+    if (good) *bound = a.bound;
+    else {
+        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
+        spyi_bound_free(&a.bound);
+    }
+    spyi_text_free(&a.reason);
+    return good ? SPY_OK : a.status;
+}
+
 // >>overloads
 
 static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
@@ -10369,8 +11089,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
-                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
+        open = open || (of_param[p] >= 0 && spyi_is_open(types[p], &a->values->items[of_param[p]]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -10618,6 +11337,8 @@ typedef struct spyi_emitted {
     bool block_by_address;
     uint32_t binding_count;
     uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
+    uint32_t holder_count;
+    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> among the parameters
     uint32_t group_size;
 } spyi_emitted;
 
@@ -10883,8 +11604,15 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
-    if (!leaf->field_size) return;
+    if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->field(leaf, &type);
+    if (leaf->binds) {
+        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
+        if (spyi_leaf_is_whole(leaf)) s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        else s->out->holders[s->out->holder_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
                    spyi_text_str(&type), s->names[i]);
     spyi_text_free(&type);
@@ -10895,7 +11623,7 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    spyi_text_add(&field, leaf->binds ? "b_%s" : "spyi.%s", s->names[i]);
     if (s->key->rank == 0) spyi_text_add(&element, "0");
     else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
     else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
@@ -11522,6 +12250,19 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
+// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2".
+typedef struct spyi_type_parts {
+    char base[64]; // without its namespace
+    char *arguments[2];
+    uint32_t count; // of arguments, further ones included
+} spyi_type_parts;
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
+// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
+// The kind that binds a tensor to "StructuredBuffer" and its sisters; NULL: no such name.
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);
+
 // >>kinds/kinds.c -------------------------------------------------------------------------------------------
 
 // Numbers that are made in a kernel, as what the parameter wants.
@@ -11814,24 +12555,112 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
     return spyi_random_arg(name, &spyi_random_kind, desc, low, high);
 }
 
+// >>kinds/buffer.c ------------------------------------------------------------------------------------------
+
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
+
+static const struct spyi_buffer_family {
+    const char *name;
+    bool structured, writes;
+} spyi_buffer_families[] = {
+    { "StructuredBuffer", true, false },
+    { "RWStructuredBuffer", true, true },
+    { "ByteAddressBuffer", false, false },
+    { "RWByteAddressBuffer", false, true },
+};
+
+static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
+    for (size_t i = 0; i < sizeof spyi_buffer_families / sizeof spyi_buffer_families[0]; i++)
+        if (strcmp(spyi_buffer_families[i].name, base) == 0) return &spyi_buffer_families[i];
+    return NULL;
+}
+
+static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    spyi_split_type(leaf->type->name, &parts);
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
+    leaf->element = value->type;
+    if (family && family->structured) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
+                value->rank >= fit.consumed;
+    spyi_free_parts(&parts);
+    if (!good) return false;
+    leaf->binds = true;
+    leaf->reads = true;
+    leaf->writes = family->writes;
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < fit.consumed; d++)
+        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
+    return true;
+}
+
+static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->type->name);
+}
+
+static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
+}
+
+static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    const spyi_limits *limits = &t->object.device->base->limits;
+    uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
+    (void)field;
+    if (!t->contiguous || t->element_count == 0)
+        spyi_text_add(error, t->contiguous ? "%s needs at least one element"
+                                           : "%s needs a tensor whose elements lie next to each other; copy it",
+                      leaf->type->display);
+    else if (at % limits->binding_alignment)
+        spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
+                      leaf->type->display, limits->binding_alignment, (unsigned long long)t->begin_bytes);
+    else if (size > limits->max_binding_bytes || limits->max_bindings == 0)
+        spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)size,
+                      (unsigned long long)(limits->max_bindings ? limits->max_binding_bytes : 0));
+    else return true;
+    return false;
+}
+
+static const spyi_value_kind spyi_buffer_kind = { "buffer",          NULL,
+                                                  spyi_buffer_bind,  spyi_buffer_field,
+                                                  spyi_buffer_load,  spyi_buffer_check };
+
+// >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
+
+static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    (void)leaf, (void)value, (void)field, (void)error;
+    return true;
+}
+
+static const spyi_value_kind spyi_holder_kind = {
+    "uniform buffer", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_holder_pack
+};
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
+    return &spyi_holder_kind;
+}
+
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
+    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+}
+
 // >>kinds/whole.c -------------------------------------------------------------------------------------------
 
 // Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
 
-// >>names of types: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2"
+// >>names of types
 
-typedef struct spyi_type_parts {
-    char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // of arguments, further ones included
-} spyi_type_parts;
-
-static void spyi_free_parts(spyi_type_parts *parts) {
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
     free(parts->arguments[0]);
     free(parts->arguments[1]);
 }
 
-static void spyi_split_type(const char *name, spyi_type_parts *parts) {
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     size_t length = strcspn(name, "<");
     const char *base = name, *begin = name + length;
     memset(parts, 0, sizeof *parts);
@@ -11856,8 +12685,7 @@ static void spyi_split_type(const char *name, spyi_type_parts *parts) {
     }
 }
 
-// Whether `name` is this type: by what it means, or by its name.
-static const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
     const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
     if (parsed) return parsed;
     return name && strcmp(given->name, name) == 0 ? given : NULL;
@@ -12041,7 +12869,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     spyi_split_type(type->name, &parts);
     const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
                                   : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
-                                                                                : NULL;
+                                  : value->tensor ? spyi_buffer_kind_of(parts.base)
+                                                  : NULL;
     spyi_free_parts(&parts);
     return kind;
 }
@@ -12053,6 +12882,8 @@ SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value
     long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
     if (family)
         spyi_text_add(out, "%s<%s, %ld>", family->passed, value->type->name, rank ? rank : (long)value->rank);
+    else if (spyi_buffer_kind_of(parts.base) && parts.count)
+        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
     spyi_free_parts(&parts);
 }
 
@@ -12061,9 +12892,28 @@ SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value
 // A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
 
 // >>variants: one compiled kernel
+// A value for a shader parameter, or a part of one.
+typedef struct spyi_feed {
+    spyi_leaf leaf;  // its path is ours
+    uint32_t slot;   // binding of a tensor, or number of the uniform buffer
+    uint32_t offset; // in feeds->data
+} spyi_feed;
+
+// What the kernel reads beyond its block and the element-wise buffers.
+typedef struct spyi_feeds {
+    spyi_feed *items;
+    uint32_t count;
+    uint32_t binding_count; // of the kernel; the emitted ones come first
+    uint32_t uniform_count;
+    spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
+    uint8_t *data;  // of the uniforms, as packed for the running call
+    bool untracked; // one is an address
+} spyi_feeds;
+
 typedef struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
+    spyi_feeds feeds;
     spyi_kernel *kernel;
 } spyi_variant;
 
@@ -12145,8 +12995,8 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant,
-                                       spyi_text *error);
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                       spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -12165,7 +13015,17 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
+// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
+                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
+SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// The running call's values into feeds->data and bindings[slot].
+SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
+                                   spyi_text *error);
+
 // run.c
+// One value in the device's layout: numbers, host data, whole tensors.
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
                             spyi_text *error);
 
@@ -12346,6 +13206,338 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
     device->cache = NULL;
 }
 
+// >>call/feeds.c --------------------------------------------------------------------------------------------
+
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+//
+// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+
+// >>paths: "params.lights[2].color" is an input, or a part of an input's plain data
+
+typedef struct spyi_found {
+    const spyi_input *input;
+    const spyi_type *type;
+    uint32_t offset; // bytes in the uniform buffer
+} spyi_found;
+
+// One step further into plain data; false: there is no such part.
+static bool spyi_step_into(spyi_found *at, const char **path) {
+    const spyi_type *type = at->type;
+    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
+        size_t length = strcspn(*path + 1, ".[");
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const spyi_field *field = &type->fields[f];
+            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
+            at->type = field->type;
+            at->offset += (uint32_t)field->device_offset;
+            *path += 1 + length;
+            return true;
+        }
+        return false;
+    }
+    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
+                                                     : 0;
+    char *end = NULL;
+    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
+    long long index = strtoll(*path + 1, &end, 10);
+    if (*end != ']' || index >= count) return false;
+    at->type = type->element;
+    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
+    *path = end + 1;
+    return true;
+}
+
+static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        const char *rest = path + length;
+        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
+        found->input = input;
+        found->type = input->type;
+        found->offset = input->offset;
+        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
+        if (!*rest) return true;
+    }
+    return false;
+}
+
+#define SPYI_NEAR_INPUTS 3
+
+// Up to three paths that resemble a wrong one, or all of a few.
+static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
+    const char *names[SPYI_NEAR_INPUTS];
+    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
+    spyi_text fields = { NULL, 0, 0 };
+    if (most < 2) most = 2;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        if (input->parameter) continue;
+        globals++;
+        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count &&
+            !fields.size) {
+            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
+            for (uint32_t f = 0; f < input->type->field_count; f++)
+                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+        }
+        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
+        if (distance > most) continue;
+        while (at > 0 && distances[at - 1] > distance) at--;
+        if (at == SPYI_NEAR_INPUTS) continue;
+        if (count < SPYI_NEAR_INPUTS) count++;
+        for (uint32_t k = count - 1; k > at; k--) {
+            names[k] = names[k - 1];
+            distances[k] = distances[k - 1];
+        }
+        names[at] = input->path;
+        distances[at] = distance;
+    }
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
+    if (count) spyi_text_add(out, "?");
+    else if (fields.size) spyi_text_add(out, "%s", fields.data);
+    else if (!globals) spyi_text_add(out, ": the modules have none");
+    spyi_text_free(&fields);
+}
+
+// >>making
+
+typedef struct spyi_feeding {
+    const spyi_plan *plan;
+    const spyi_inputs *inputs;
+    const spyi_values *values;
+    spyi_feeds *feeds;
+    uint32_t capacity;
+    uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
+    uint8_t *given;                      // by byte of that
+    bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
+    spyi_text *error;
+} spyi_feeding;
+
+static spy_status spyi_out_of_memory(spyi_text *error) {
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_feeds *feeds = f->feeds;
+    if (feeds->count == f->capacity) {
+        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
+        spyi_feed *items = (spyi_feed *)realloc(feeds->items, capacity * sizeof *items);
+        if (!items) return spyi_out_of_memory(f->error);
+        feeds->items = items;
+        f->capacity = capacity;
+    }
+    spyi_feed *feed = &feeds->items[feeds->count++];
+    feed->leaf = *leaf;
+    feed->slot = (uint32_t)found->input->slot;
+    feed->offset = found->offset;
+    leaf->path = NULL;
+    feeds->untracked = feeds->untracked || leaf->untracked;
+    if (leaf->binds) {
+        f->bound[feed->slot] = true;
+        return SPY_OK;
+    }
+    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
+    size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    if (feed->offset + size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
+                      uniform->size);
+        return SPY_ERROR_INTERNAL;
+    }
+    feed->offset += f->start[feed->slot];
+    memset(f->given + feed->offset, 1, size);
+    return SPY_OK;
+}
+
+// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
+static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
+                                  bool parameter) {
+    spyi_found found;
+    spyi_bound bound;
+    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
+        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
+        spyi_near_inputs(f->inputs, path, f->error);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    spy_status status =
+        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
+        spyi_leaf *leaf = &bound.leaves[i];
+        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
+            status = SPY_ERROR_UNSUPPORTED;
+        } else if (found.input->slot >= 0) { // else the kernel does not use it
+            spyi_text name = { NULL, 0, 0 };
+            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
+            free(leaf->path);
+            leaf->path = spyi_strdup(spyi_text_str(&name));
+            spyi_text_free(&name);
+            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+        }
+    }
+    spyi_bound_free(&bound);
+    return status;
+}
+
+// Names the parts of an input's data that no value covers.
+static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, spyi_text *out) {
+    size_t size = type->device_size ? type->device_size : 1;
+    bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
+    if (!memchr(given, 1, size)) {
+        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
+        return;
+    }
+    if (!parts || !memchr(given, 0, size)) return; // padding may stay as it is
+    uint32_t count = type->kind == SPYI_TYPE_STRUCT ? type->field_count : (uint32_t)type->count;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_text name = { NULL, 0, 0 };
+        size_t offset;
+        const spyi_type *part;
+        if (type->kind == SPYI_TYPE_STRUCT) {
+            spyi_text_add(&name, "%s.%s", path, type->fields[i].name);
+            offset = type->fields[i].device_offset;
+            part = type->fields[i].type;
+        } else {
+            spyi_text_add(&name, "%s[%u]", path, i);
+            offset = i * spyi_type_device_stride(type->element);
+            part = type->element;
+        }
+        spyi_missing_data(spyi_text_str(&name), part, given + offset, out);
+        spyi_text_free(&name);
+    }
+}
+
+static spy_status spyi_check_given(spyi_feeding *f) {
+    spyi_text missing = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->inputs->count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (input->parameter || !input->used) continue;
+        if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
+            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
+        bool parted = input->type->kind == SPYI_TYPE_OTHER && input->type->field_count; // they follow
+        if (input->kind == SPYI_INPUT_DATA && !parted)
+            spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
+                              &missing);
+    }
+    if (!missing.size) return SPY_OK;
+    spyi_text_add(f->error, "the kernel uses global shader parameters that are not given (options.globals): %s",
+                  missing.data);
+    spyi_text_free(&missing);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// Room for the uniform buffers' bytes.
+static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
+    spyi_feeds *feeds = f->feeds;
+    size_t size = 0;
+    feeds->binding_count = f->inputs->binding_count;
+    feeds->uniform_count = f->inputs->uniform_count;
+    if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
+        feeds->uniform_count > limits->max_uniforms) {
+        if (feeds->binding_count + feeds->uniform_count == 0) return SPY_OK;
+        spyi_text_add(f->error, "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
+                      feeds->binding_count, feeds->uniform_count, limits->max_bindings);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+        if (f->inputs->uniform_size[i] > limits->max_uniform_bytes) {
+            spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
+                          f->inputs->uniform_size[i], limits->max_uniform_bytes);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        size += spyi_align(f->inputs->uniform_size[i], 16);
+    }
+    if (size == 0) return SPY_OK;
+    // Host values may be copied with their padding.
+    feeds->data = (uint8_t *)calloc(size + 64, 1);
+    f->given = (uint8_t *)calloc(size + 64, 1);
+    if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
+    size = 0;
+    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+        f->start[i] = (uint32_t)size;
+        feeds->uniforms[i].data = feeds->data + size;
+        feeds->uniforms[i].size = f->inputs->uniform_size[i];
+        size += spyi_align(f->inputs->uniform_size[i], 16);
+    }
+    return SPY_OK;
+}
+
+// The entry point's ConstantBuffers, in its order, from the arguments.
+static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+    uint32_t holder = 0;
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
+        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
+                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error) {
+    spyi_feeding f;
+    memset(&f, 0, sizeof f);
+    f.plan = plan;
+    f.inputs = inputs;
+    f.values = values;
+    f.feeds = feeds;
+    f.error = error;
+    spy_status status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_feed_holders(&f, emitted);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
+        status = spyi_feed_value(&f, i, values->items[i].name, values->items[i].name, false);
+    if (status == SPY_OK) status = spyi_check_given(&f);
+    free(f.given);
+    return status;
+}
+
+SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
+    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
+    free(feeds->items);
+    free(feeds->data);
+    memset(feeds, 0, sizeof *feeds);
+}
+
+// >>each call
+
+static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    for (uint32_t d = 0; d < leaf->consumed; d++) {
+        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
+        spy_shape shape = spyi_value_shape(v);
+        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
+        spyi_shape_text(&shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
+                                   spyi_text *error) {
+    for (uint32_t i = 0; i < feeds->count; i++) {
+        const spyi_feed *feed = &feeds->items[i];
+        const spyi_value *v = &values->items[feed->leaf.value];
+        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
+        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
+        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
+        if (status != SPY_OK) return status;
+        if (!feed->leaf.binds) continue;
+        spyi_binding *binding = &bindings[feed->slot];
+        binding->handle = v->tensor->storage->chunk.handle;
+        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
+        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
+    }
+    return SPY_OK;
+}
+
 // >>call/plan.c ---------------------------------------------------------------------------------------------
 
 // Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
@@ -12485,8 +13677,8 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     spyi_text_free(&path);
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
-                                       spyi_text *error) {
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                       spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
@@ -12511,6 +13703,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
+    if (status == SPY_OK)
+        status = spyi_feeds_make(plan, &variant->emitted, &code.inputs, values, &variant->feeds, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -12521,7 +13715,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
-        desc.binding_count = variant->emitted.binding_count;
+        desc.binding_count = variant->feeds.binding_count;
+        desc.uniform_count = variant->feeds.uniform_count;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -12532,6 +13727,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_text_free(&step);
     if (status != SPY_OK) {
         if (variant) spyi_emitted_free(&variant->emitted);
+        if (variant) spyi_feeds_free(&variant->feeds);
         free(variant);
         return status;
     }
@@ -12543,6 +13739,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
     if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
     spyi_emitted_free(&variant->emitted);
+    spyi_feeds_free(&variant->feeds);
     free(variant);
 }
 
@@ -12825,11 +14022,13 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
+                               spyi_launch *launch) {
     uint64_t largest = 0;
-    uint32_t memory_leaves = 0;
+    uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        memory_leaves += b->leaves[i].binds;
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -12856,6 +14055,17 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
+// A tensor that is bound as a whole.
+static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
+                                    spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
+    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    at->binding_offset = at->storage_offset + at->begin;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -12877,6 +14087,10 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
+        if (leaf->binds) {
+            status = spyi_launch_bound(leaf, v, at, error);
+            if (status != SPY_OK) return status;
+        }
         if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
@@ -12911,7 +14125,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           spyi_walk_for(launch, &launch->leaves[i]));
     spyi_try_wide(b, launch, limits);
     spyi_try_unroll(b, launch, limits);
-    spyi_choose_access(b, limits, launch);
+    spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;
@@ -13247,6 +14461,25 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    size_t step = leaf->element->device_size, count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        for (size_t i = 0; i < count; i++)
+            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
+        return SPY_OK;
+    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
+    case SPYI_SOURCE_INLINE:
+        return spyi_pack_inline(leaf, v, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
+    default: break;
+    }
+    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
 // Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
                                   spyi_text *error) {
@@ -13325,7 +14558,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_take_hazards(spyi_run_state *s) {
+static bool spyi_take_hazards(spyi_run_state *s, const spyi_feeds *feeds) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
     bool barrier = false;
@@ -13338,6 +14571,12 @@ static bool spyi_take_hazards(spyi_run_state *s) {
             spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
+    barrier = barrier || feeds->untracked;
+    for (uint32_t i = 0; i < feeds->count && !barrier; i++) {
+        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spy_tensor *t = s->values->items[leaf->value].tensor;
+        if (t) barrier = spyi_hazard(device, t->storage, t->begin_bytes, t->end_bytes, leaf->writes);
+    }
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -13349,12 +14588,20 @@ static bool spyi_take_hazards(spyi_run_state *s) {
         if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
         if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
+    for (uint32_t i = 0; i < feeds->count; i++) {
+        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spy_tensor *t = s->values->items[leaf->value].tensor;
+        if (t && leaf->reads)
+            spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, false, submit);
+        if (t && leaf->writes) spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, true, submit);
+    }
     s->plan->last_submit = submit;
     return barrier;
 }
 
 // What the kernel may have written where nobody knows must be waited for by all that follows.
-static void spyi_owe_barrier(spyi_run_state *s) {
+static void spyi_owe_barrier(spyi_run_state *s, const spyi_feeds *feeds) {
+    if (feeds->untracked) s->device->barrier_owed = true;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++)
         if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
 }
@@ -13377,7 +14624,7 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats,
                                        bool timed, spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
@@ -13403,17 +14650,20 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
         if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
+    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    if (status != SPY_OK) return status;
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.bindings = bindings;
+    dispatch.uniforms = variant->feeds.uniforms;
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
-    dispatch.barrier = spyi_take_hazards(s);
+    dispatch.barrier = spyi_take_hazards(s, &variant->feeds);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
-    spyi_owe_barrier(s);
+    spyi_owe_barrier(s, &variant->feeds);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -13448,7 +14698,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK) return status;
     *variant = spyi_variant_find(plan, &launch->key);
     if (*variant) return SPY_OK;
-    status = spyi_variant_create(plan, &launch->key, variant, error);
+    status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
     if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
     if (status == SPY_OK) s->device->stats.kernels_built++;
     return status;
@@ -13692,7 +14942,7 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
     spyi_variant *variant = NULL;
     spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
-    status = spyi_variant_create(plan, &launch->key, &variant, error);
+    status = spyi_variant_create(plan, &launch->key, values, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
 }
 

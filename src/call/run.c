@@ -177,6 +177,25 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    size_t step = leaf->element->device_size, count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        for (size_t i = 0; i < count; i++)
+            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
+        return SPY_OK;
+    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
+    case SPYI_SOURCE_INLINE:
+        return spyi_pack_inline(leaf, v, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
+    default: break;
+    }
+    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
 // Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
                                   spyi_text *error) {
@@ -255,7 +274,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_take_hazards(spyi_run_state *s) {
+static bool spyi_take_hazards(spyi_run_state *s, const spyi_feeds *feeds) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
     bool barrier = false;
@@ -268,6 +287,12 @@ static bool spyi_take_hazards(spyi_run_state *s) {
             spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
+    barrier = barrier || feeds->untracked;
+    for (uint32_t i = 0; i < feeds->count && !barrier; i++) {
+        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spy_tensor *t = s->values->items[leaf->value].tensor;
+        if (t) barrier = spyi_hazard(device, t->storage, t->begin_bytes, t->end_bytes, leaf->writes);
+    }
     barrier = spyi_take_barrier(device, barrier);
     uint64_t submit = device->backend->open_submit(device->gpu);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -279,12 +304,20 @@ static bool spyi_take_hazards(spyi_run_state *s) {
         if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
         if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
     }
+    for (uint32_t i = 0; i < feeds->count; i++) {
+        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spy_tensor *t = s->values->items[leaf->value].tensor;
+        if (t && leaf->reads)
+            spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, false, submit);
+        if (t && leaf->writes) spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, true, submit);
+    }
     s->plan->last_submit = submit;
     return barrier;
 }
 
 // What the kernel may have written where nobody knows must be waited for by all that follows.
-static void spyi_owe_barrier(spyi_run_state *s) {
+static void spyi_owe_barrier(spyi_run_state *s, const spyi_feeds *feeds) {
+    if (feeds->untracked) s->device->barrier_owed = true;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++)
         if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
 }
@@ -307,7 +340,7 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats,
                                        bool timed, spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
@@ -333,17 +366,20 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
         if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
+    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    if (status != SPY_OK) return status;
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
     dispatch.bindings = bindings;
+    dispatch.uniforms = variant->feeds.uniforms;
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
-    dispatch.barrier = spyi_take_hazards(s);
+    dispatch.barrier = spyi_take_hazards(s, &variant->feeds);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_barrier_done(device, dispatch.barrier, status);
-    spyi_owe_barrier(s);
+    spyi_owe_barrier(s, &variant->feeds);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -378,7 +414,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK) return status;
     *variant = spyi_variant_find(plan, &launch->key);
     if (*variant) return SPY_OK;
-    status = spyi_variant_create(plan, &launch->key, variant, error);
+    status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
     if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
     if (status == SPY_OK) s->device->stats.kernels_built++;
     return status;

@@ -112,11 +112,43 @@ SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_typ
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
+// >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
+
+typedef enum spyi_input_kind {
+    SPYI_INPUT_GROUP,    // its parts follow: a struct with buffers in it
+    SPYI_INPUT_DATA,     // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
+    SPYI_INPUT_BUFFER,   // a binding: structured and byte-address buffers
+    SPYI_INPUT_FOREIGN   // what cannot be given yet: textures, samplers, arrays of buffers
+} spyi_input_kind;
+
+typedef struct spyi_input {
+    spyi_input_kind kind;
+    char *path; // "params.light"
+    const spyi_type *type;
+    int32_t slot;    // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    uint32_t offset; // DATA: bytes in its uniform buffer
+    bool parameter;  // of the entry point
+    bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
+} spyi_input;
+
+#define SPYI_MOST_UNIFORMS 32
+
+typedef struct spyi_inputs {
+    spyi_input *items; // a group before its parts
+    uint32_t count;
+    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t uniform_count;
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+} spyi_inputs;
+
+SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+
 // >>code
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20]; // Slang's entry-point hash
+    spyi_inputs inputs; // its bindings in the code: set 0, structured buffers first, then uniform ones
 } spyi_code;
 
 // A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.

@@ -257,6 +257,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
+    case SPYI_SL_KIND_CONSTANT_BUFFER:
+    case SPYI_SL_KIND_PARAMETER_BLOCK: {
+        spyi_sl_type *held = lib->spReflectionType_GetElementType(slang);
+        if (held) type = spyi_type_holder(types, name, spyi_sl_to_type(unit, live, held, open));
+        break;
+    }
     default: break;
     }
     if (!type) type = spyi_type_other(types, name);

@@ -46,15 +46,31 @@ enum {
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
-enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_CATEGORY_UNIFORM = 8, SPYI_SL_COLOR_NEVER = 2 };
+enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_COLOR_NEVER = 2 };
+enum {
+    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
+    SPYI_SL_CATEGORY_DESCRIPTOR = 9,
+    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
+    SPYI_SL_CATEGORY_PUSH = 11,
+    SPYI_SL_CATEGORY_SPACE = 20 // descriptor sets of a ParameterBlock
+};
 enum {
     SPYI_SL_KIND_STRUCT = 1,
     SPYI_SL_KIND_ARRAY = 2,
     SPYI_SL_KIND_MATRIX = 3,
     SPYI_SL_KIND_VECTOR = 4,
     SPYI_SL_KIND_SCALAR = 5,
+    SPYI_SL_KIND_CONSTANT_BUFFER = 6,
+    SPYI_SL_KIND_RESOURCE = 7,
+    SPYI_SL_KIND_PARAMETER_BLOCK = 11,
     SPYI_SL_KIND_INTERFACE = 13,
     SPYI_SL_KIND_ENUM = 20
+};
+enum {
+    SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_STRUCTURED = 6,
+    SPYI_SL_SHAPE_BYTES = 7,
+    SPYI_SL_ACCESS_READ = 1
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -97,6 +113,7 @@ typedef struct spyi_sl_function spyi_sl_function;
 typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
+typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
 
 // >>objects: obj->v->function(obj, ...)
 
@@ -300,13 +317,25 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                           \
     X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                            \
     X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                       \
+    X(unsigned, spReflectionType_GetResourceShape, (spyi_sl_type *))                                         \
+    X(unsigned, spReflectionType_GetResourceAccess, (spyi_sl_type *))                                        \
+    X(spyi_sl_type *, spReflectionTypeLayout_GetType, (spyi_sl_type_layout *))                               \
+    X(unsigned, spReflectionTypeLayout_getKind, (spyi_sl_type_layout *))                                     \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
+    X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
+    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
-    X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
-    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))
+    X(spyi_sl_variable_layout *, spReflection_getGlobalParamsVarLayout, (spyi_sl_layout *))                  \
+    X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getVarLayout, (spyi_sl_entry_layout *))              \
+    X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
+      (spyi_sl_entry_layout *, unsigned))
 
 #endif // SPYI_COMPILER_SLANG_ABI_H

@@ -56,6 +56,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -264,10 +265,22 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
+// "StructuredBuffer<float, DefaultDataLayout>" as people write it.
+static char *spyi_type_short_name(const char *name) {
+    static const char dropped[] = ", DefaultDataLayout";
+    spyi_text text = { NULL, 0, 0 };
+    for (const char *next = strstr(name, dropped); next; next = strstr(name, dropped)) {
+        spyi_text_add_n(&text, name, (size_t)(next - name));
+        name = next + sizeof dropped - 1;
+    }
+    spyi_text_add(&text, "%s", name);
+    return text.data;
+}
+
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_strdup(t.name);
+    t.display = spyi_type_short_name(t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }
@@ -286,6 +299,15 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
     }
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name);
+    t.display = spyi_type_short_name(name);
+    t.host_align = t.device_align = 1;
+    t.element = element;
     return spyi_type_intern(types, &t);
 }
 

@@ -200,8 +200,15 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
-    if (!leaf->field_size) return;
+    if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->field(leaf, &type);
+    if (leaf->binds) {
+        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
+        if (spyi_leaf_is_whole(leaf)) s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        else s->out->holders[s->out->holder_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
                    spyi_text_str(&type), s->names[i]);
     spyi_text_free(&type);
@@ -212,7 +219,7 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    spyi_text_add(&field, leaf->binds ? "b_%s" : "spyi.%s", s->names[i]);
     if (s->key->rank == 0) spyi_text_add(&element, "0");
     else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
     else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
