@@ -7100,12 +7100,13 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     const spyi_sl_library *lib = w->lib;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
-    if (!slang || ++at.depth > SPYI_SL_DEEPEST_INPUT) return;
+    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT) return; // all globals together have no type
     if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0) return; // fixed in the code
     at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
+    fprintf(stderr, "DBG '%s' kind %u fields %u off %zu bind %zu set %zu sizeu %zu sized %zu sizec %zu\n", path, kind, lib->spReflectionTypeLayout_GetFieldCount(layout), at.offset, at.binding, at.set, lib->spReflectionTypeLayout_GetSize(layout, 8), lib->spReflectionTypeLayout_GetSize(layout, 9), lib->spReflectionTypeLayout_GetSize(layout, 10));
     if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
         at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_SPACE);
         at.binding = 0;
@@ -7115,7 +7116,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_walk_holder(w, layout, path, at);
         return;
     }
-    if (!*path) { // all globals together
+    if (!*path) {
         spyi_sl_walk_fields(w, layout, path, &at);
         return;
     }

@@ -102,7 +102,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     const spyi_sl_library *lib = w->lib;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
-    if (!slang || ++at.depth > SPYI_SL_DEEPEST_INPUT) return;
+    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT) return; // all globals together have no type
     if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0) return; // fixed in the code
     at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
@@ -117,7 +117,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_walk_holder(w, layout, path, at);
         return;
     }
-    if (!*path) { // all globals together
+    if (!*path) {
         spyi_sl_walk_fields(w, layout, path, &at);
         return;
     }

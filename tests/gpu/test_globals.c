@@ -186,7 +186,7 @@ static void test_loose_globals(void **state) {
     for (int i = 0; i < 3; i++) assert_float_equal(got[i], 4, 0);
     o = globals_of(SPY_ARGS(spy_arg_i32("dir[1]", 9), spy_arg_f32("dir[0]", 8), spy_arg_f64("dir[2]", 10)));
     run_over(fn(m, "along"), &o, 3, got);
-    for (int i = 0; i < 3; i++) assert_float_equal(got[i], 8 + i, 0);
+    for (int i = 0; i < 3; i++) assert_float_equal(got[i], (float)(8 + i), 0);
 }
 
 typedef struct light {
@@ -265,7 +265,7 @@ static void test_parameter_block(void **state) {
         assert_float_equal(got[4], 1, 0);
         for (int i = 0; i < 16; i++) assert_float_equal(got[5 + i], matrix[i], 0);
         assert_float_equal(got[21], 77, 0);
-        for (int i = 0; i < 3; i++) assert_float_equal(got[22 + i], list[i], 0);
+        for (int i = 0; i < 3; i++) assert_float_equal(got[22 + i], (float)list[i], 0);
         for (int i = 0; i < 5; i++) assert_float_equal(got[25 + i], items[i], 0);
     }
 }
