@@ -4326,6 +4326,10 @@ SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const ch
 
 // >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
 
+// ConstantBuffers that are parameters are globals of the kernel whose names begin so: as parameters of its entry point
+// Slang numbers the buffers in a ParameterBlock otherwise than it says (2026.12 and 2026.14.1).
+#define SPYI_HOLDER_PREFIX "spyi_h_"
+
 typedef enum spyi_input_kind {
     SPYI_INPUT_GROUP,    // its parts follow: a struct with buffers in it
     SPYI_INPUT_DATA,     // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
@@ -4339,7 +4343,7 @@ typedef struct spyi_input {
     const spyi_type *type;
     int32_t slot;    // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
-    bool parameter;  // of the entry point
+    bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
 } spyi_input;
 
@@ -7066,8 +7070,10 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
         if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
         spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at inner = *at;
+        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0) inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
-        spyi_sl_walk_input(w, field, spyi_text_str(&full), *at);
+        spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
         spyi_text_free(&full);
     }
 }
@@ -7106,7 +7112,6 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
-    fprintf(stderr, "DBG '%s' kind %u fields %u off %zu bind %zu set %zu sizeu %zu sized %zu sizec %zu\n", path, kind, lib->spReflectionTypeLayout_GetFieldCount(layout), at.offset, at.binding, at.set, lib->spReflectionTypeLayout_GetSize(layout, 8), lib->spReflectionTypeLayout_GetSize(layout, 9), lib->spReflectionTypeLayout_GetSize(layout, 10));
     if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
         at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_SPACE);
         at.binding = 0;
@@ -11373,6 +11378,7 @@ typedef struct spyi_emit_state {
     spyi_emitted *out;
     spyi_text fields;  // of the parameter block's struct
     spyi_text buffers; // entry-point parameters
+    spyi_text holders; // globals
     spyi_text body;
     char **names;   // of each leaf in block and buffers: its path with dots replaced
     char **lvalues; // of each leaf in the kernel; NULL: used where it lies
@@ -11607,10 +11613,15 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     spyi_text type = { NULL, 0, 0 };
     if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->field(leaf, &type);
-    if (leaf->binds) {
+    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
         spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
-        if (spyi_leaf_is_whole(leaf)) s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        else s->out->holders[s->out->holder_count++] = (uint16_t)i;
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
+    if (leaf->binds) {
+        spyi_text_add(&s->holders, "%s " SPYI_HOLDER_PREFIX "%s;\n", spyi_text_str(&type), s->names[i]);
+        s->out->holders[s->out->holder_count++] = (uint16_t)i;
         spyi_text_free(&type);
         return;
     }
@@ -11624,7 +11635,8 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    spyi_text_add(&field, leaf->binds ? "b_%s" : "spyi.%s", s->names[i]);
+    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     if (s->key->rank == 0) spyi_text_add(&element, "0");
     else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
     else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
@@ -12164,6 +12176,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
@@ -12224,6 +12237,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     free(s.fresh);
     spyi_text_free(&s.fields);
     spyi_text_free(&s.buffers);
+    spyi_text_free(&s.holders);
     spyi_text_free(&s.body);
     if (!s.failed) return SPY_OK;
     spyi_emitted_free(out);
@@ -13278,8 +13292,8 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         size_t length = strlen(input->path);
         if (input->parameter) continue;
         globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count &&
-            !fields.size) {
+        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+            spyi_text_clear(&fields); // parts come after what they are parts of
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);

@@ -114,6 +114,10 @@ SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const ch
 
 // >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
 
+// ConstantBuffers that are parameters are globals of the kernel whose names begin so: as parameters of its entry point
+// Slang numbers the buffers in a ParameterBlock otherwise than it says (2026.12 and 2026.14.1).
+#define SPYI_HOLDER_PREFIX "spyi_h_"
+
 typedef enum spyi_input_kind {
     SPYI_INPUT_GROUP,    // its parts follow: a struct with buffers in it
     SPYI_INPUT_DATA,     // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
@@ -127,7 +131,7 @@ typedef struct spyi_input {
     const spyi_type *type;
     int32_t slot;    // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
-    bool parameter;  // of the entry point
+    bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
 } spyi_input;
 

@@ -68,8 +68,10 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
         if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
         spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at inner = *at;
+        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0) inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
-        spyi_sl_walk_input(w, field, spyi_text_str(&full), *at);
+        spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
         spyi_text_free(&full);
     }
 }

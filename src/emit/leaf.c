@@ -202,10 +202,15 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     spyi_text type = { NULL, 0, 0 };
     if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->field(leaf, &type);
-    if (leaf->binds) {
+    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
         spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
-        if (spyi_leaf_is_whole(leaf)) s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        else s->out->holders[s->out->holder_count++] = (uint16_t)i;
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
+    if (leaf->binds) {
+        spyi_text_add(&s->holders, "%s " SPYI_HOLDER_PREFIX "%s;\n", spyi_text_str(&type), s->names[i]);
+        s->out->holders[s->out->holder_count++] = (uint16_t)i;
         spyi_text_free(&type);
         return;
     }
@@ -219,7 +224,8 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    spyi_text_add(&field, leaf->binds ? "b_%s" : "spyi.%s", s->names[i]);
+    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     if (s->key->rank == 0) spyi_text_add(&element, "0");
     else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
     else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);

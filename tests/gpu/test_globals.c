@@ -125,6 +125,52 @@ static void test_bad_buffers(void **state) {
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(m, "typed"), SPY_ARGS(spy_arg_tensor("b", x), i)), "'b'", "StructuredBuffer");
 }
 
+// ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, beside other parameters and each other.
+static void test_constant_buffers(void **state) {
+    (void)state;
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "holders",
+                                                "struct Part { float a; bool on; float2 v; }\n"
+                                                "struct Rows { Part part; StructuredBuffer<float> table; int shift; }\n"
+                                                "float one(ConstantBuffer<Part> p, int i) { return p.on ? p.a * i + p.v.y : -1; }\n"
+                                                "float two(ConstantBuffer<Part> p, int i, ParameterBlock<Part> q) { return p.a * i + q.v.x; }\n"
+                                                "float rows(ParameterBlock<Rows> r, int i, StructuredBuffer<float> s)\n"
+                                                "{ return r.table[i + r.shift] + r.part.a + s[i]; }\n"
+                                                "float four(ConstantBuffer<float4> v, int i) { return v[i]; }\n"));
+    struct part {
+        float a;
+        bool on;
+        float v[2];
+    } part = { 3, true, { 4, 5 } };
+    float got[4], v[2] = { 7, 8 }, table[8], quad[4] = { 4, 5, 6, 7 };
+    int32_t index[4] = { 0, 1, 2, 3 };
+    for (int i = 0; i < 8; i++) table[i] = (float)(10 * i);
+    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), table));
+    spy_arg i4 = spy_arg_array("i", SPY_INT32, SPY_SHAPE(4), index), result = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(4), got);
+    for (int round = 0; round < 3; round++) {
+        part.a = 3 + (float)round;
+        OK(spy_call(fn(m, "one"), SPY_ARGS(spy_arg_data("p", &part, sizeof part), i4, result)));
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], part.a * (float)i + 5, 0);
+        spy_arg fields = spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", part.a), spy_arg_bool("on", round != 1), spy_arg_f32n("v", 2, v)));
+        OK(spy_call(fn(m, "one"), SPY_ARGS(fields, i4, result)));
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], round != 1 ? part.a * (float)i + 8 : -1, 0);
+        OK(spy_call(fn(m, "two"), SPY_ARGS(fields, i4, spy_arg_data("q", &part, sizeof part), result)));
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], part.a * (float)i + 4, 0);
+        fields.name = "part";
+        spy_arg rows = spy_arg_struct("r", SPY_ARGS(spy_arg_i32("shift", round), fields, spy_arg_tensor("table", t)));
+        OK(spy_call(fn(m, "rows"), SPY_ARGS(rows, i4, spy_arg_tensor("s", t), result)));
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], table[i + round] + part.a + table[i], 0);
+        quad[2] = (float)round;
+        OK(spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 4, quad), i4, result)));
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], quad[i], 0);
+    }
+    spy_function *one = fn(m, "one");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_arg_data("p", &part, 3), i4, result)), "'p'", "Part has 16 bytes", "got 3");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_arg_tensor("p", t), i4, result)), "'p'");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(one, SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", 1))), i4, result)), "'p'", "'on'", "missing");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 3, quad), i4, result)), "'v'", "must be 4");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_inout_data("p", &part, sizeof part), i4, result)), "'p'", "in parameter");
+}
+
 // >>globals
 
 static const char globals_source[] =
@@ -439,6 +485,7 @@ int main(void) {
         cmocka_unit_test_setup(test_buffers, need_device),
         cmocka_unit_test_setup(test_written_buffers, need_device),
         cmocka_unit_test_setup(test_bad_buffers, need_device),
+        cmocka_unit_test_setup(test_constant_buffers, need_device),
         cmocka_unit_test_setup(test_loose_globals, need_device),
         cmocka_unit_test_setup(test_struct_globals, need_device),
         cmocka_unit_test_setup(test_parameter_block, need_device),
