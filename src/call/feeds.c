@@ -216,7 +216,8 @@ static spy_status spyi_check_given(spyi_feeding *f) {
                               &missing);
     }
     if (!missing.size) return SPY_OK;
-    spyi_text_add(f->error, "the kernel uses global shader parameters that are not given (options.globals): %s",
+    spyi_text_add(f->error,
+                  "the kernel uses global shader parameters that are not given (options.globals): %s",
                   missing.data);
     spyi_text_free(&missing);
     return SPY_ERROR_NOT_FOUND;
@@ -229,9 +230,9 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     feeds->binding_count = f->inputs->binding_count;
     feeds->uniform_count = f->inputs->uniform_count;
     if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
-        feeds->uniform_count > limits->max_uniforms) {
-        if (feeds->binding_count + feeds->uniform_count == 0) return SPY_OK;
-        spyi_text_add(f->error, "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
+        feeds->uniform_count > limits->max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(f->error,
+                      "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
                       feeds->binding_count, feeds->uniform_count, limits->max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
@@ -271,8 +272,9 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
     return status;
 }
 
-SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
-                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error) {
+SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
+                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
+                                   spyi_text *error) {
     spyi_feeding f;
     memset(&f, 0, sizeof f);
     f.plan = plan;

@@ -49,7 +49,8 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
-    bool data = kind == SPYI_INPUT_DATA, bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
+    bool data = kind == SPYI_INPUT_DATA,
+         bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
@@ -69,7 +70,8 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at inner = *at;
-        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0) inner.parameter = true;
+        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
+            inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
         spyi_text_free(&full);
@@ -104,8 +106,10 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     const spyi_sl_library *lib = w->lib;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
-    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT) return; // all globals together have no type
-    if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0) return; // fixed in the code
+    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
+        return; // all globals together have no type
+    if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
+        return; // fixed in the code
     at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);

@@ -176,8 +176,7 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     }
     for (uint32_t i = 0; i < inputs->count; ++i) {
         spyi_input *p = &inputs->items[i];
-        uint32_t id =
-            p->kind == SPYI_INPUT_DATA ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_UNIFORM) : 0;
+        uint32_t id = p->kind == SPYI_INPUT_DATA ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_UNIFORM) : 0;
         if (!id) continue;
         spyi_code_id *variable = &s->ids[id];
         if (variable->number == UINT32_MAX && inputs->uniform_count < SPYI_MOST_UNIFORMS) {
@@ -191,8 +190,8 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
 }
 
 // What the code uses and nobody can give.
-static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
-                            spyi_text *messages) {
+static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
+                            const spyi_sl_binding *bindings, spyi_text *messages) {
     uint32_t pushed = 0;
     for (uint32_t id = 1; id < s->id_count; ++id) {
         const spyi_code_id *v = &s->ids[id];
@@ -204,10 +203,11 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs, 
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(messages,
-                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                      "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
-                      input ? input->path : "?", input ? input->type->display : "?");
+        spyi_text_add(
+            messages,
+            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+            "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+            input ? input->path : "?", input ? input->type->display : "?");
         return false;
     }
     if (pushed <= 1) return true;

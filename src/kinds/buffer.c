@@ -54,8 +54,9 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
     (void)field;
     if (!t->contiguous || t->element_count == 0)
-        spyi_text_add(error, t->contiguous ? "%s needs at least one element"
-                                           : "%s needs a tensor whose elements lie next to each other; copy it",
+        spyi_text_add(error,
+                      t->contiguous ? "%s needs at least one element"
+                                    : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
     else if (at % limits->binding_alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
@@ -68,9 +69,9 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-static const spyi_value_kind spyi_buffer_kind = { "buffer",          NULL,
-                                                  spyi_buffer_bind,  spyi_buffer_field,
-                                                  spyi_buffer_load,  spyi_buffer_check };
+static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
+                                                  spyi_buffer_bind, spyi_buffer_field,
+                                                  spyi_buffer_load, spyi_buffer_check };
 
 // >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
 

@@ -248,7 +248,7 @@ static void test_struct_globals(void **state) {
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_data("lights", lights, sizeof lights)));
     run_over(fn(m, "lit"), &o, 3, got);
     for (int i = 0; i < 3; i++)
-        assert_float_equal(got[i], lights[i].on ? lights[i].color[0] + lights[i].color[2] * lights[i].power : -1, 0);
+        assert_float_equal(got[i], lights[i].on ? lights[i].color[0] + lights[i].color[2] * lights[i].power : -1.0f, 0);
     // One by its bytes, one by its fields, one by paths; the last value of a place counts.
     o = globals_of(SPY_ARGS(spy_arg_data("lights", lights, sizeof lights), spy_arg_data("lights[0]", &lights[2], sizeof lights[2]),
                             spy_arg_struct("lights[1]", SPY_ARGS(spy_arg_f32n("color", 3, red), spy_arg_f32("power", 2), spy_arg_bool("on", true))),
