@@ -92,6 +92,19 @@
 // "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
 // are resolved at the call, by its arguments. Instance methods cannot be called by name.
 //
+// spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
+// attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
+//
+// Further sources: desc.files of the device is a hook that gives files out of an archive; a .slang-module
+// file (spy_save_module, or slangc -o x.slang-module) or its bytes load without the source. desc.link
+// completes `extern` declarations with what other modules `export`; desc.options says how the module and its
+// kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
+//
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
+// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
+// changed its fields is refused by the new code, with an error that says so: make it again.
+//
 // The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
 //     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
 //     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
@@ -115,10 +128,23 @@
 // and converts where the two differ (bool has 4 bytes there). spy_type_size_bytes tells a type's size in C, a
 // good assertion against sizeof. spy_tensor_info.element_size_bytes is the size on the device.
 //
-// spy_create_tensor leaves memory undefined without desc.data. spy_tensor_write copies before it returns;
-// spy_tensor_read waits for the work that writes the tensor and no more. Views (spy_create_view, _slice,
-// _select, _transpose, _broadcast) share memory and keep it alive; each is released on its own. Memory comes
-// from a pool and returns to it; spy_trim gives unused blocks back to the driver.
+// spy_create_tensor leaves memory undefined without desc.data and desc.zeroed; desc.like takes shape and type
+// from another tensor. spy_tensor_write copies before it returns; spy_tensor_read waits for the work that
+// writes the tensor and no more; _read_range and _write_range move some of the elements. spy_tensor_fill,
+// _fill_data and spy_tensor_copy work on the device. Memory comes from a pool and returns to it; spy_trim gives
+// unused blocks back to the driver. A buffer of bytes is a tensor of uint8_t, one of structs a tensor of the
+// struct; spy_tensor_address gives the GPU's address.
+//
+// Views share memory and keep it alive; each is released on its own, and all are as numpy has them:
+//     spy_create_slice, _select           x[2:8:3] or x[::-1], x[5], in one dimension
+//     spy_create_indexed                  x[2, 1:8, ..., None] in one step
+//     spy_create_transpose, _broadcast    dimensions in another order, or stretched
+//     spy_create_reshape                  other sizes, where no copy is needed; else an error says why
+//     spy_create_view_as, _flat_view      the bytes as another type; vectors and structs as their scalars
+//     spy_create_view                     any shape, strides and offset within the tensor
+//
+// spy_tensor_print describes contents as numpy prints arrays. Cursors (spy_create_cursor, spy_cursor_over)
+// read and write fields of structs in host memory by name, with conversions: "lights[3].color".
 //
 // >>guide 6: arguments
 //
@@ -266,6 +292,23 @@
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
+//
+// >>guide 15: command lists
+//
+// A command list records calls, copies, fills, writes, labels and timestamps once; spy_list_submit does them
+// all again, without looking at arguments, shapes or the cache, and without allocating.
+//
+//     spy_command_list *list = spy_create_command_list(dev, NULL);
+//     spy_list_call(list, step, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y)));
+//     spy_list_copy(list, x, y);
+//     spy_list_finish(list);
+//     for (int i = 0; i < 1000; i++) spy_list_submit(list);
+//
+// A submission stands in the device's order of work where a call would: direct calls, reads and other lists
+// may come between, and barriers are put where memory asks for them. What is in the tensors counts at each
+// submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
+// spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
+// stands to the host's.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -437,6 +480,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
+struct spy_module; // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
@@ -445,6 +489,34 @@ typedef enum spy_adapter_type {
     SPY_ADAPTER_INTEGRATED,
     SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
+
+// A file's contents, as spy_file_hook.open gives them.
+typedef struct spy_file {
+    const void *data; // not necessarily ended by a NUL
+    size_t size_bytes;
+    void *handle;     // the hook's own
+} spy_file;
+
+// Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
+// NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
+// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+typedef struct spy_file_hook {
+    // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
+    // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
+    bool (*open)(const char *path, spy_file *file, void *user_data);
+    void (*close)(spy_file *file, void *user_data); // NULL: there is nothing to free
+    // A number that is another one when the file has changed; 0: the hook has no such file. For spy_poll_reload();
+    // NULL: changes of the hook's files are not noticed.
+    uint64_t (*stamp)(const char *path, void *user_data);
+    void *user_data;
+} spy_file_hook;
+
+// Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
+// reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
+typedef struct spy_reload_hook {
+    void (*func)(struct spy_module *module, spy_status status, const char *message, void *user_data); // NULL: none
+    void *user_data;
+} spy_reload_hook;
 
 typedef struct spy_device_desc {
     const spy_backend *backend;         // required: which API drives the GPU
@@ -458,6 +530,8 @@ typedef struct spy_device_desc {
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
     size_t include_path_count;
+    spy_file_hook files;                // asked for Slang files before the disk
+    spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
     const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
@@ -518,6 +592,7 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
     uint64_t memory_bytes;           // of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
+    double timestamp_period_ns;      // length of one tick of the GPU's clock; 0: no timestamps
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
@@ -545,6 +620,17 @@ typedef struct spy_device_stats {
 
 spy_device_stats spy_get_device_stats(spy_device *device);
 
+// One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
+// (CLOCK_MONOTONIC, QueryPerformanceCounter).
+typedef struct spy_calibration {
+    uint64_t gpu_ns;
+    uint64_t host_ns;
+} spy_calibration;
+
+// Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
+// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
+
 #ifdef __cplusplus
 }
 #endif
@@ -565,26 +651,105 @@ typedef struct spy_define {
     const char *value; // NULL: "1"
 } spy_define;
 
+// How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it.
+typedef enum spy_optimization {
+    SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
+    SPY_OPTIMIZATION_NONE,
+    SPY_OPTIMIZATION_LOW,
+    SPY_OPTIMIZATION_HIGH,
+    SPY_OPTIMIZATION_HIGHEST
+} spy_optimization;
+
+// What kernels carry for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic debug information: Vulkan
+// 1.3, or the extension VK_KHR_shader_non_semantic_info.
+typedef enum spy_debug_info {
+    SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
+    SPY_DEBUG_INFO_NONE,
+    SPY_DEBUG_INFO_LINES, // lines of functions
+    SPY_DEBUG_INFO_FULL   // variables and the sources too
+} spy_debug_info;
+
+typedef enum spy_float_mode {
+    SPY_FLOAT_MODE_DEFAULT = 0, // the driver may fuse a * b + c
+    SPY_FLOAT_MODE_PRECISE,     // it may not. Slang before 2026.14 cannot say so to it: SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur. No effect on SPIR-V: a warning says so
+} spy_float_mode;
+
+// How a module and the kernels made for it are compiled. Zero is the default of each. Matrices are always row-major,
+// memory is always laid out by the scalar rules. An option that the target or the Slang library at hand cannot honour
+// is an error or a logged warning.
+typedef struct spy_compile_options {
+    spy_optimization optimization;
+    spy_debug_info debug_info;
+    spy_float_mode float_mode;
+    bool warnings_as_errors;    // of the module's code, and of what it imports
+    bool experimental_features; // of the language
+} spy_compile_options;
+
 typedef struct spy_module_desc {
-    const char *path;                  // a .slang file; may be NULL when source is given
+    const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
+                                       // When it is relative and not there, the include paths are searched for it
     const char *source;                // Slang text; NULL: read from path
     size_t source_size_bytes;          // 0: source ends at its NUL
+    const void *precompiled;           // contents of a .slang-module file instead of source
+    size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or "module"
     const char *const *include_paths;  // searched before the device's
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;
-    spy_module *const *link;           // further modules whose exports complete this one's externs
+    spy_module *const *link;           // further modules whose exports complete this one's externs. Parameters cannot have
+                                       // types that only a link completes
     size_t link_count;
+    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id that createDynamicObject takes):
+                                       // kernels know these types behind the interface and no others; default: all
+    size_t conformance_count;
+    spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
 } spy_module_desc;
 
 // Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
+// A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
 // Released by the caller, or with the device. Threads: one at a time a device.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
 void spy_retain_module(spy_module *module);
 void spy_release_module(spy_module *module);
+
+// Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
+// version take in place of its source. It holds this module alone: what it imports stays needed.
+// SPY_ERROR_IO: `path` cannot be written. Threads: one at a time a device.
+spy_status spy_save_module(spy_module *module, const char *path);
+// The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
+// many there are; 0 and an error when that fails.
+size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
+
+// >>reload
+
+// Load a module's code again: its file, or the text or bytes that it was loaded from, and what it imports, includes and
+// links as far as that has changed. Modules that link or import it follow. `source`: new text (NUL-terminated), or NULL;
+// a module that was loaded from memory keeps it for later reloads, one from a file goes back to the file when that
+// changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
+// everything stays as it was, and the error carries the compiler's text.
+// Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
+// a later reload brings it back. Work in flight keeps the old code. A prepared call is prepared anew, for the arguments
+// it then gets, when it is next called. Tensors stay; one of a struct whose layout has changed fits only functions that
+// still know the old layout: a call says so.
+// Waits for compile threads of the modules, not for the GPU. Threads: one at a time a device. Cost: as loading.
+spy_status spy_reload_module(spy_module *module, const char *source);
+
+typedef struct spy_reload_info {
+    uint32_t reloaded; // modules that have new code
+    uint32_t failed;   // reloads that failed; those modules keep their code, and are tried again after the next change
+} spy_reload_info;
+
+// Reload all modules whose files have changed on disk, or in the file hook: those that a module was made of, and those
+// that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time) and does nothing in
+// between, so that it may be called each frame. `info` may be NULL.
+// SPY_OK: nothing has changed, or all of it was reloaded. Else as spy_reload_module(), for the first that failed.
+// Threads: one at a time a device. Cost: without a look 0.1 us, a look about 2 us a file.
+spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
 // the error lists the nearest names. Borrowed: lives as long as its module. Threads: one at a time a device.
@@ -596,6 +761,196 @@ spy_module *spy_function_module(const spy_function *function);
 bool spy_has_type(spy_module *module, const char *name);
 // Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
 size_t spy_type_size_bytes(spy_module *module, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/reflect.h -------------------------------------------------------------------------------------------
+
+// Reflection: what a module declares, as one tree of plain structs that the module owns.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Every pointer here is borrowed: it lives until its module is released, also when the module is reloaded in between (a
+// reload makes a new tree; ask again to see it). Strings are never NULL, and "" where there is nothing to say. Nothing is
+// written once it has been handed out, so any thread may read it.
+
+typedef struct spy_decl spy_decl;
+typedef struct spy_type_info spy_type_info;
+
+typedef enum spy_decl_kind {
+    SPY_DECL_OTHER = 0,        // something that Slang's reflection does not name, such as a class
+    SPY_DECL_MODULE,           // the root
+    SPY_DECL_IMPORT,           // a module that this one needs, directly or not; `file` is where it was found
+    SPY_DECL_NAMESPACE,        // reopened namespaces are one
+    SPY_DECL_STRUCT,
+    SPY_DECL_INTERFACE,
+    SPY_DECL_ENUM,
+    SPY_DECL_ENUM_CASE,        // `value` is its number
+    SPY_DECL_ALIAS,            // typealias and typedef; `type` is what it stands for
+    SPY_DECL_ASSOCIATED_TYPE,  // of an interface
+    SPY_DECL_EXTENSION,        // `type` is what it extends; NULL, with the name "", where that could not be found out
+    SPY_DECL_FIELD,
+    SPY_DECL_PROPERTY,
+    SPY_DECL_SUBSCRIPT,        // "operator[]"; its parameters are children
+    SPY_DECL_FUNCTION,         // a global one; an entry point has a `stage`
+    SPY_DECL_METHOD,           // of a struct, interface, enum or extension; SPY_DECL_STATIC or of an instance
+    SPY_DECL_CONSTRUCTOR,      // "__init", also the one that Slang makes from the fields
+    SPY_DECL_PARAMETER,        // of a function
+    SPY_DECL_GENERIC_TYPE,     // the T of f<T>; its constraints are children
+    SPY_DECL_GENERIC_VALUE,    // the N of f<let N : int>
+    SPY_DECL_CONSTRAINT,       // `type` is the interface that a generic type must implement
+    SPY_DECL_VARIABLE,         // a static or groupshared one, or a constant
+    SPY_DECL_SHADER_PARAMETER  // a global that the host sets: uniform data, a buffer, a texture
+} spy_decl_kind;
+
+// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_IN, one that is written SPY_DECL_OUT, an inout one both.
+// [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
+typedef enum spy_decl_flags {
+    SPY_DECL_STATIC = 1 << 0,
+    SPY_DECL_CONST = 1 << 1,
+    SPY_DECL_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_EXPORT = 1 << 3,
+    SPY_DECL_MUTATING = 1 << 4,       // a method that changes its instance
+    SPY_DECL_DIFFERENTIABLE = 1 << 5,
+    SPY_DECL_NO_DIFF = 1 << 6,
+    SPY_DECL_IN = 1 << 7,
+    SPY_DECL_OUT = 1 << 8,
+    SPY_DECL_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
+    SPY_DECL_GETTER = 1 << 11,        // a property or subscript that can be read
+    SPY_DECL_SETTER = 1 << 12         // ... written
+} spy_decl_flags;
+
+typedef enum spy_constant_kind {
+    SPY_CONSTANT_NONE = 0, // there is none, or Slang does not tell it
+    SPY_CONSTANT_INT,
+    SPY_CONSTANT_FLOAT,
+    SPY_CONSTANT_STRING
+} spy_constant_kind;
+
+// A number or text known when the module was compiled.
+typedef struct spy_constant {
+    spy_constant_kind kind;
+    int64_t int_value;   // INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
+    double float_value;  // FLOAT, in float's precision; INT: the same number
+    const char *string;  // STRING
+} spy_constant;
+
+// [Name(1, 2.5, "text")]. Only attributes that are declared as structs: Slang does not list its own ([Differentiable] and
+// such), most of which are flags. Arguments of type double and half, and integers of more than 32 bits, have the kind
+// NONE: Slang does not give them.
+typedef struct spy_attribute {
+    const char *name; // without the ending "Attribute" of its struct
+    const spy_constant *args;
+    uint32_t arg_count;
+} spy_attribute;
+
+// Pipeline stages.
+typedef enum spy_stage {
+    SPY_STAGE_NONE = 0,
+    SPY_STAGE_VERTEX,
+    SPY_STAGE_HULL,
+    SPY_STAGE_DOMAIN,
+    SPY_STAGE_GEOMETRY,
+    SPY_STAGE_FRAGMENT,
+    SPY_STAGE_COMPUTE,
+    SPY_STAGE_RAY_GENERATION,
+    SPY_STAGE_INTERSECTION,
+    SPY_STAGE_ANY_HIT,
+    SPY_STAGE_CLOSEST_HIT,
+    SPY_STAGE_MISS,
+    SPY_STAGE_CALLABLE,
+    SPY_STAGE_MESH,
+    SPY_STAGE_AMPLIFICATION,
+    SPY_STAGE_DISPATCH
+} spy_stage;
+
+// One declaration. What a kind has no use for is zero.
+struct spy_decl {
+    spy_decl_kind kind;
+    uint32_t flags;              // spy_decl_flags
+    const char *name;            // "area"
+    const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
+                                 // for what has no name, imports, constraints, extensions (not what is in them) and the root
+    const char *text;            // as one writes it: "float lerp(float a, float b = 1)", "struct Circle", "Red = 0"
+    const spy_type_info *type;   // of a variable, parameter, field, property; a function's result; the type that a struct,
+                                 // enum, interface or alias declares; NULL where there is none
+    const spy_decl *parent;      // NULL: the root
+    const spy_decl *children;    // fields first, then the others as they are written; a function's are its generic
+    uint32_t child_count;        // parameters, then its parameters
+    const spy_attribute *attributes;
+    uint32_t attribute_count;
+    spy_constant value;          // of an enum case, a constant, a default that is a plain number
+    size_t offset_bytes;         // a field's in C's layout
+    size_t device_offset_bytes;  // a field's on the device; a uniform shader parameter's among the globals
+    uint32_t binding, space;     // of a shader parameter that is a resource, in this module's own layout
+    spy_stage stage;             // of an entry point
+    uint32_t group_size[3];      // its [numthreads]
+    const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
+    uint32_t line;
+};
+
+typedef enum spy_type_kind {
+    SPY_TYPE_OTHER = 0,       // none of these, or it depends on a generic parameter
+    SPY_TYPE_VOID,
+    SPY_TYPE_SCALAR,
+    SPY_TYPE_VECTOR,
+    SPY_TYPE_MATRIX,
+    SPY_TYPE_ARRAY,
+    SPY_TYPE_STRUCT,
+    SPY_TYPE_ENUM,
+    SPY_TYPE_INTERFACE,
+    SPY_TYPE_POINTER,
+    SPY_TYPE_CONSTANT_BUFFER,
+    SPY_TYPE_PARAMETER_BLOCK,
+    SPY_TYPE_RESOURCE,        // buffers, textures, acceleration structures
+    SPY_TYPE_SAMPLER
+} spy_type_kind;
+
+// A type. Sizes are those of plain data, and 0 for what host memory cannot hold (resources, interfaces, open generics,
+// structs with such fields).
+struct spy_type_info {
+    spy_type_kind kind;
+    const char *name;             // as spy_reflect_type() takes it: "float3", "geometry.Circle", "float[3][2]" (C's order:
+                                  // 3 arrays of 2)
+    spy_dtype dtype;              // of a scalar, vector or matrix; an enum's integer
+    uint32_t rows, columns;       // a matrix's; a vector's components are columns; else 1
+    int64_t count;                // an array's elements; 0: unsized, or open
+    const spy_type_info *element; // of an array, vector, matrix, pointer, buffer; an enum's integer; else NULL
+    const spy_decl *decl;         // a struct, enum or interface that this module declares; else NULL
+    const spy_decl *fields;       // a struct's, wherever it is declared
+    uint32_t field_count;
+    size_t size_bytes, align_bytes;               // in C's layout, which host data has
+    size_t device_size_bytes, device_align_bytes; // on the device
+    size_t device_stride_bytes;                   // from one array element to the next on the device
+};
+
+// The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
+// Threads: one at a time a device. Cost: a few ms for the first call, nothing later.
+const spy_decl *spy_reflect_module(spy_module *module);
+
+// The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
+// several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
+// Threads and cost: as spy_reflect_module.
+const spy_decl *spy_find_decl(spy_module *module, const char *path);
+
+// The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
+const spy_decl *spy_next_overload(const spy_decl *decl);
+
+// The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
+const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
+
+// A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
+// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: one at a time a device.
+const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
+
+// Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
+// them is unknown or the second is no interface. Threads: one at a time a device.
+bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
 }
@@ -619,6 +974,8 @@ typedef struct spy_tensor_desc {
     const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
     size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match
     const char *label;        // name in debug tools and messages
+    spy_tensor *like;         // a tensor whose shape (when `shape` has rank 0) and element type (without dtype and type) to take
+    bool zeroed;              // contents are zero; not together with data
 } spy_tensor_desc;
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
@@ -633,8 +990,31 @@ void spy_release_tensor(spy_tensor *tensor);
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
 // Copy `data` into all elements; `data` may change after the return. Threads: one at a time a device.
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
+// The same for elements first .. first + count in row-major order, whatever the strides. Threads: one at a time a device.
+spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
+spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
 // Set every scalar of every element to `value`, converted to its type. Threads: one at a time a device.
 spy_status spy_tensor_fill(spy_tensor *tensor, double value);
+// Set every element to one value in C's layout: size_bytes is one element's size. Threads: one at a time a device.
+spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
+// Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
+// scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
+// not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
+// `to` must not lie at one place. Threads: one at a time a device.
+// Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
+// elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
+spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
+
+// Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
+// floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
+// Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
+// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: one at a time a device.
+size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
+
+// The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
+// something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
+// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: one at a time a device.
+uint64_t spy_tensor_address(spy_tensor *tensor);
 
 typedef struct spy_tensor_info {
     spy_shape shape;
@@ -663,14 +1043,146 @@ typedef struct spy_view_desc {
 spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
 // Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
 spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
-// tensor[..., start:stop:step, ...] in dimension `dim` as in Python (negative counts from the end; step > 0).
+// tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
+// step walks backwards, SPY_INDEX_NONE leaves start or stop out.
 spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
 // tensor[..., index, ...]: the dimension disappears.
 spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
+
+#define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
+
+typedef enum spy_index_kind {
+    SPY_INDEX_AT = 0, // start: the index
+    SPY_INDEX_RANGE,  // start:stop:step
+    SPY_INDEX_REST,
+    SPY_INDEX_NEW
+} spy_index_kind;
+
+// One item of an index list. Filled by the spy_index_* functions.
+typedef struct spy_index {
+    spy_index_kind kind;
+    int64_t start, stop, step;
+} spy_index;
+
+typedef struct spy_indices {
+    const spy_index *items;
+    size_t count;
+} spy_indices;
+
+spy_index spy_index_at(int64_t index); // i: the dimension disappears
+spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
+spy_index spy_index_all(void);  // : a whole dimension
+spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
+spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
+
+#ifdef __cplusplus
+} // extern "C"
+template <size_t N> struct spyi_index_list {
+    spy_index items[N];
+    operator spy_indices() const {
+        spy_indices a = { items, N };
+        return a;
+    }
+};
+template <class... T> inline spyi_index_list<sizeof...(T)> spyi_make_indices(const T &...items) {
+    spyi_index_list<sizeof...(T)> list = { { items... } };
+    return list;
+}
+#define SPY_INDICES(...) spyi_make_indices(__VA_ARGS__)
+extern "C" {
+#else
+// SPY_INDICES(spy_index_at(2), spy_index_rest()): a spy_indices that lives until the end of its block.
+#define SPY_INDICES(...)                                                                                      \
+    ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
+#endif
+
+// numpy's basic indexing in one step: tensor[2, 1:8:3, ..., ::-1] is SPY_INDICES(spy_index_at(2), spy_index_range(1, 8, 3),
+// spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)). Dimensions that no item names stay whole.
+spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
+// The elements in the same order under other sizes, as numpy.reshape; one size may be -1. Never copies: strides that do not
+// allow a view are an error that names the dimensions.
+spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
+// The same bytes as another element type, as numpy.ndarray.view: "uint", "float3", or a struct of `module` (else NULL).
+// Types of one size on the device keep the shape; else the last dimension, which must be contiguous, is cut anew.
+spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy_module *module);
+// Elements as scalars with further dimensions: float3 (100) is float (100, 3), float4x4 (N) is float (N, 4, 4), int[5]
+// is int (..., 5); a struct whose scalars are all of one type gets one dimension for them. Scalars stay as they are.
+spy_tensor *spy_create_flat_view(spy_tensor *tensor);
 // The dimensions in another order, as numpy.transpose.
 spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
 // Make `tensor` (a view) see other storage of the same shape, strides and type: what `other` sees.
 spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/cursor.h --------------------------------------------------------------------------------------------
+
+// Cursors: fields of structs in host memory by name, with the conversions and checks that arguments have.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A place in host memory whose type is known: a range of elements, one of them, or a part of one. A small value to be
+// passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
+// take such a cursor, report that it stands nowhere, and the device's first error says why.
+//     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
+//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
+//     spy_cursor_apply(lights);
+//     spy_release_cursor(lights);
+// Threads: one at a time a range, apart from the device; create, over, apply: one at a time a device.
+typedef struct spy_cursor {
+    spy_device *device;
+    struct spyi_cursor_range *range;
+    const void *element, *type;
+    void *data;
+    int64_t count, index;
+    size_t offset;
+} spy_cursor;
+
+// Elements first .. first + count of a tensor in row-major order, copied to host memory; waits for the work that writes
+// the tensor. Reads and writes touch the copy alone. It is released by the caller, or with the device.
+spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count);
+// The same over the program's own memory: values of a type in C's layout, as many as size_bytes holds. `data` must stay
+// there as long as the cursor is used. Nothing is copied; nothing is to be applied or released.
+spy_cursor spy_cursor_over(spy_module *module, const char *type, void *data, size_t size_bytes);
+
+// A part by its path: "light.color", "items[3].x", "[2].mass", "transform[0][3]". Vectors have x, y, z, w (or r, g, b,
+// a) and [0] to [3], matrices [row] or [row][column]. A range of one element needs no "[0]" in front. An unknown
+// name is SPY_ERROR_NOT_FOUND with the nearest ones, an index beyond the end SPY_ERROR_OUT_OF_RANGE.
+spy_cursor spy_cursor_field(spy_cursor cursor, const char *path);
+// Part `index` of a range, array, vector or matrix, from 0.
+spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
+
+// All scalars of the place, in the order of declaration, from or to `count` values of one dtype (default: float32).
+// `count` must be their number. Values are converted as spy_arg_* are: one that does not fit (300 for uint8_t, 2.5 for
+// int) is SPY_ERROR_OUT_OF_RANGE, and nothing is changed.
+spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values);
+spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values);
+// The place as bytes in C's layout, e.g. a whole struct. size_bytes must be its size.
+spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
+spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
+
+// Copy the elements that were written since the creation or the last apply to the tensor, in the device's order of
+// work; all other elements stay untouched. An element is copied whole: its other fields become what they were when it was
+// read. Any cursor of the range will do. Cost: an upload for each run of such elements.
+spy_status spy_cursor_apply(spy_cursor cursor);
+// Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
+// are invalid then. Nowhere and the program's own memory are ignored. Threads: any.
+void spy_release_cursor(spy_cursor cursor);
+
+typedef struct spy_cursor_info {
+    const char *type;        // Slang's name of the type at the place; of one element for a range
+    spy_dtype dtype;         // when all scalars have the same; else SPY_DTYPE_DEFAULT
+    int64_t length;          // parts that spy_cursor_at() takes; 0: none
+    size_t scalar_count;     // what read and write expect
+    size_t size_bytes;       // in C's layout
+} spy_cursor_info;
+
+// What a cursor stands at. All zero when that is nowhere, without an error.
+spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 #ifdef __cplusplus
 }
@@ -834,32 +1346,41 @@ spy_arg spy_cast(spy_arg arg, const char *type);
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
-// What a write_globals hook sets values in.
-typedef struct spy_globals spy_globals;
-
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
 typedef struct spy_call_options {
     const char *prelude;             // Slang text at the head of the generated kernel, after its imports
     spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
-    spy_args globals;                // values for the module's global shader parameters, by name or path: "gain",
-                                     // "params.light.color", "lights[2]"; structs whole or by fields; tensors for buffers
-    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further ones; NULL: none
-    void *write_user_data;
+    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
     const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
     size_t conformance_count;
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
-// belong to the kind of call: other ones bind and compile again.
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
+// append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
-// Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
-// last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
-// may be called meanwhile. Threads: the hook's.
-spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+// >>dispatching
+
+typedef struct spy_uint3 {
+    uint32_t x, y, z;
+} spy_uint3;
+
+// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
+// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
+// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
+// NULL. Errors and threads as spy_call().
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+
+// As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
+// `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
+// groups run, of plain functions too.
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options);
 
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
@@ -883,7 +1404,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
-// Waits for an unfinished compilation.
+// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
+// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 void spy_release_prepared(spy_prepared *prepared);
 
@@ -987,6 +1509,106 @@ void spy_release_resolution(spy_resolution *resolution);
 }
 #endif
 
+// >>api/list.h ----------------------------------------------------------------------------------------------
+
+// Command lists: calls, copies and marks recorded once and submitted many times.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_command_list spy_command_list;
+
+typedef enum spy_list_op_kind {
+    SPY_LIST_OP_NONE = 0,
+    SPY_LIST_OP_CALL,
+    SPY_LIST_OP_COPY,
+    SPY_LIST_OP_FILL,
+    SPY_LIST_OP_WRITE,
+    SPY_LIST_OP_BARRIER,
+    SPY_LIST_OP_PUSH_LABEL,
+    SPY_LIST_OP_POP_LABEL,
+    SPY_LIST_OP_MARKER,
+    SPY_LIST_OP_TIMESTAMP
+} spy_list_op_kind;
+
+// One recorded operation, for spy_list_desc.on_record.
+typedef struct spy_list_op {
+    spy_list_op_kind kind;
+    uint32_t index;   // in the list, from 0
+    const char *name; // function, label or marker; "" for others. Valid during the callback
+} spy_list_op;
+
+typedef struct spy_list_desc {
+    const char *label; // name in debug tools, round each submission, and in messages
+    // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data; // handed to on_record
+} spy_list_desc;
+
+// Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
+// A list is recorded, finished, then submitted any number of times, also while earlier submissions run. It keeps the
+// memory of all tensors and the kernels it uses, so that these may be released in any order. Contents are read when the
+// GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
+// (spy_tensor_point_to) stays what it was in the list.
+// Threads: one at a time a device, as for all functions below.
+spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+void spy_retain_command_list(spy_command_list *list);
+// Threads: any, at any time; submitted work goes on. NULL is ignored.
+void spy_release_command_list(spy_command_list *list);
+
+// >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
+
+// Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
+// are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
+// SPY_ERROR_UNSUPPORTED.
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
+// Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
+spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
+// Record spy_tensor_fill() of a contiguous tensor.
+spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
+// Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
+spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
+// Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
+spy_status spy_list_barrier(spy_command_list *list);
+// Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.
+spy_status spy_list_push_label(spy_command_list *list, const char *name);
+spy_status spy_list_pop_label(spy_command_list *list);
+spy_status spy_list_marker(spy_command_list *list, const char *name);
+// Record a GPU time: when all operations before it are done, though those after it may have begun unless
+// spy_list_barrier() follows. At most 1,024 in a list; SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS.
+spy_status spy_list_timestamp(spy_command_list *list);
+
+// End the recording. All labels must have been popped.
+spy_status spy_list_finish(spy_command_list *list);
+
+// >>submitting
+
+// Do all operations in order, as if called one after another now, with barriers where memory needs them. The GPU gets
+// them as it gets calls; spy_flush() hands over the rest and gives the id to wait for. An error part of the way says
+// which operation it was; those before it were done.
+// Cost: below 0.5 us for a recorded call, nothing is allocated.
+spy_status spy_list_submit(spy_command_list *list);
+
+// The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
+// all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
+spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
+
+typedef struct spy_list_info {
+    uint32_t op_count;        // recorded operations
+    uint32_t call_count;      // of which are calls
+    uint32_t timestamp_count; // of which are timestamps
+    bool finished;
+    uint64_t submit_count;    // submissions so far
+} spy_list_info;
+
+// NULL or a released list: all zero, and an error for spy_take_error(NULL).
+spy_list_info spy_get_list_info(spy_command_list *list);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif // SLANGPY_H
 
 #if defined(SLANGPY_IMPLEMENTATION) && !defined(SLANGPY_IMPLEMENTED)
@@ -1030,97 +1652,92 @@ static const char *const spyi_slang_slangpy[] = {
 // >>slang/slangpy_memory.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_memory[] = {
-    "// Elements in memory: where they lie, and how one is loaded and stored.",
+    "// Elements in memory: how one is loaded and stored, and how an index is written.",
+    "//",
+    "// libslang resolves an operator fast when both sides have one built-in scalar type, and takes 10 to 30 ms over the first",
+    "// `++`, `+=`, conversion or pointer sum of a session: these files, which every importer compiles, do without. Generic",
+    "// names are long for the sake of users who define T or N as macros, which would reach these files.",
     "implementing slangpy;",
     "",
-    "// Vectors of 3 and 4 64-bit scalars go scalar by scalar: NVIDIA's Vulkan driver gets their upper halves wrong.",
-    "internal vector<S, N> spyi_load_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at)",
+    "internal vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)",
     "{",
-    "    vector<S, N> value;",
+    "    vector<Scalar, Count> value;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) value[i] = data[at * N + i];",
+    "    for (int i = 0; i < Count; i = i + 1) value[i] = items[i];",
     "    return value;",
     "}",
     "",
-    "internal void spyi_store_scalars<S : __BuiltinArithmeticType, let N : int>(S *data, uint at, vector<S, N> value)",
+    "internal Scalar[Count] spyi_array<Scalar : __BuiltinType, let Count : int>(vector<Scalar, Count> value)",
     "{",
+    "    Scalar[Count] items;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) data[at * N + i] = value[i];",
+    "    for (int i = 0; i < Count; i = i + 1) items[i] = value[i];",
+    "    return items;",
     "}",
     "",
-    "// SPIR-V has no bool in memory. Slang makes ints of scalars and of members, but not of bare vectors.",
-    "internal vector<bool, N> spyi_load_bools<let N : int>(vector<bool, N> *data, uint at)",
+    "// Two kinds of vectors lie in memory as arrays: those of 3 and 4 64-bit scalars, whose upper halves NVIDIA's Vulkan",
+    "// driver gets wrong, and those of bools, which SPIR-V does not have in memory and Slang makes ints of in arrays only.",
+    "// The tests of Element are decided when it is known; one branch stays.",
+    "internal Element spyi_load<Element>(Element *data, int at)",
     "{",
-    "    __target_switch",
-    "    {",
-    "    case spirv: return ((vector<uint, N> *)data)[at] != vector<uint, N>(0);",
-    "    default: return data[at];",
-    "    }",
-    "}",
-    "",
-    "internal void spyi_store_bools<let N : int>(vector<bool, N> *data, uint at, vector<bool, N> value)",
-    "{",
-    "    __target_switch",
-    "    {",
-    "    case spirv: ((vector<uint, N> *)data)[at] = vector<uint, N>(value); return;",
-    "    default: data[at] = value; return;",
-    "    }",
-    "}",
-    "",
-    "// The tests of T are decided when T is known; one branch stays.",
-    "internal T spyi_load<T>(T *data, uint at)",
-    "{",
-    "    if (T is double3) return reinterpret<T>(spyi_load_scalars<double, 3>((double *)data, at));",
-    "    if (T is double4) return reinterpret<T>(spyi_load_scalars<double, 4>((double *)data, at));",
-    "    if (T is vector<int64_t, 3>) return reinterpret<T>(spyi_load_scalars<int64_t, 3>((int64_t *)data, at));",
-    "    if (T is vector<int64_t, 4>) return reinterpret<T>(spyi_load_scalars<int64_t, 4>((int64_t *)data, at));",
-    "    if (T is vector<uint64_t, 3>) return reinterpret<T>(spyi_load_scalars<uint64_t, 3>((uint64_t *)data, at));",
-    "    if (T is vector<uint64_t, 4>) return reinterpret<T>(spyi_load_scalars<uint64_t, 4>((uint64_t *)data, at));",
-    "    if (T is bool2) return reinterpret<T>(spyi_load_bools<2>((bool2 *)data, at));",
-    "    if (T is bool3) return reinterpret<T>(spyi_load_bools<3>((bool3 *)data, at));",
-    "    if (T is bool4) return reinterpret<T>(spyi_load_bools<4>((bool4 *)data, at));",
+    "    if (Element is vector<double, 3>) return reinterpret<Element>(spyi_vector(((double[3] *)data)[at]));",
+    "    if (Element is vector<double, 4>) return reinterpret<Element>(spyi_vector(((double[4] *)data)[at]));",
+    "    if (Element is vector<int64_t, 3>) return reinterpret<Element>(spyi_vector(((int64_t[3] *)data)[at]));",
+    "    if (Element is vector<int64_t, 4>) return reinterpret<Element>(spyi_vector(((int64_t[4] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 3>) return reinterpret<Element>(spyi_vector(((uint64_t[3] *)data)[at]));",
+    "    if (Element is vector<uint64_t, 4>) return reinterpret<Element>(spyi_vector(((uint64_t[4] *)data)[at]));",
+    "    if (Element is vector<bool, 2>) return reinterpret<Element>(spyi_vector(((bool[2] *)data)[at]));",
+    "    if (Element is vector<bool, 3>) return reinterpret<Element>(spyi_vector(((bool[3] *)data)[at]));",
+    "    if (Element is vector<bool, 4>) return reinterpret<Element>(spyi_vector(((bool[4] *)data)[at]));",
     "    return data[at];",
     "}",
     "",
-    "internal void spyi_store<T>(T *data, uint at, T value)",
+    "internal void spyi_store<Element>(Element *data, int at, Element value)",
     "{",
-    "    if (T is double3) spyi_store_scalars<double, 3>((double *)data, at, reinterpret<double3>(value));",
-    "    else if (T is double4) spyi_store_scalars<double, 4>((double *)data, at, reinterpret<double4>(value));",
-    "    else if (T is vector<int64_t, 3>)",
-    "        spyi_store_scalars<int64_t, 3>((int64_t *)data, at, reinterpret<vector<int64_t, 3>>(value));",
-    "    else if (T is vector<int64_t, 4>)",
-    "        spyi_store_scalars<int64_t, 4>((int64_t *)data, at, reinterpret<vector<int64_t, 4>>(value));",
-    "    else if (T is vector<uint64_t, 3>)",
-    "        spyi_store_scalars<uint64_t, 3>((uint64_t *)data, at, reinterpret<vector<uint64_t, 3>>(value));",
-    "    else if (T is vector<uint64_t, 4>)",
-    "        spyi_store_scalars<uint64_t, 4>((uint64_t *)data, at, reinterpret<vector<uint64_t, 4>>(value));",
-    "    else if (T is bool2) spyi_store_bools<2>((bool2 *)data, at, reinterpret<bool2>(value));",
-    "    else if (T is bool3) spyi_store_bools<3>((bool3 *)data, at, reinterpret<bool3>(value));",
-    "    else if (T is bool4) spyi_store_bools<4>((bool4 *)data, at, reinterpret<bool4>(value));",
+    "    if (Element is vector<double, 3>)",
+    "        ((double[3] *)data)[at] = spyi_array(reinterpret<vector<double, 3>>(value));",
+    "    else if (Element is vector<double, 4>)",
+    "        ((double[4] *)data)[at] = spyi_array(reinterpret<vector<double, 4>>(value));",
+    "    else if (Element is vector<int64_t, 3>)",
+    "        ((int64_t[3] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 3>>(value));",
+    "    else if (Element is vector<int64_t, 4>)",
+    "        ((int64_t[4] *)data)[at] = spyi_array(reinterpret<vector<int64_t, 4>>(value));",
+    "    else if (Element is vector<uint64_t, 3>)",
+    "        ((uint64_t[3] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 3>>(value));",
+    "    else if (Element is vector<uint64_t, 4>)",
+    "        ((uint64_t[4] *)data)[at] = spyi_array(reinterpret<vector<uint64_t, 4>>(value));",
+    "    else if (Element is vector<bool, 2>)",
+    "        ((bool[2] *)data)[at] = spyi_array(reinterpret<vector<bool, 2>>(value));",
+    "    else if (Element is vector<bool, 3>)",
+    "        ((bool[3] *)data)[at] = spyi_array(reinterpret<vector<bool, 3>>(value));",
+    "    else if (Element is vector<bool, 4>)",
+    "        ((bool[4] *)data)[at] = spyi_array(reinterpret<vector<bool, 4>>(value));",
     "    else data[at] = value;",
     "}",
     "",
     "// A vector index as an array: .x is the last dimension.",
-    "internal int[D] spyi_reverse<let D : int>(vector<int, D> index)",
+    "internal int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
     "{",
-    "    int[D] result;",
+    "    int[Rank] result;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d) result[d] = index[D - 1 - d];",
+    "    for (int d = 0; d < Rank; d = d + 1) result[d] = index[Rank - 1 - d];",
     "    return result;",
     "}",
     "",
-    "internal void spyi_append<let D : int, I : __BuiltinIntegerType>(inout int[D] list, inout int count, I item)",
+    "internal void spyi_append<let Rank : int, Index : __BuiltinIntegerType>(",
+    "    inout int[Rank] list, inout int count, Index item)",
     "{",
-    "    list[count++] = __intCast<int>(item);",
+    "    list[count] = __intCast<int>(item);",
+    "    count = count + 1;",
     "}",
     "",
     "// Separate indices as an array.",
-    "internal int[D] spyi_collect<let D : int, each I : __BuiltinIntegerType>(expand each I index)",
+    "internal int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
     "{",
-    "    static_assert(countof(I) == D, \"a tensor takes as many indices as it has dimensions\");",
-    "    int[D] result = {};",
+    "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");",
+    "    int[Rank] result = {};",
     "    int count = 0;",
-    "    expand spyi_append<D>(result, count, each index);",
+    "    expand spyi_append<Rank>(result, count, each index);",
     "    return result;",
     "}",
     NULL
@@ -1131,223 +1748,253 @@ static const char *const spyi_slang_slangpy_memory[] = {
 static const char *const spyi_slang_slangpy_tensor[] = {
     "// Tensors: N-D strided views of device memory, as values that are passed and copied like any struct.",
     "//",
-    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `shape`",
-    "// at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats. `_data` points to",
-    "// the element that lies lowest and `_offset` is the way from there to the element at index 0, because NVIDIA's Vulkan",
-    "// driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
+    "// A tensor is a pointer and ints, the same 16 + 8 * D bytes on every target: `_data` at byte 0, `_offset` at 8, `_unused`",
+    "// at 12, `shape` at 16, `strides` at 16 + 4 * D. Strides count elements; negative ones go backwards, and 0 repeats.",
+    "// `_data` points to the element that lies lowest and `_offset` is the way from there to the element at index 0, because",
+    "// NVIDIA's Vulkan driver takes a negative pointer index as a large positive one. A view spans at most 2^31 - 1 elements.",
     "implementing slangpy;",
     "",
     "// >>interfaces: what implements one gives the first two members, and has the others from here",
     "",
     "// What can be read.",
-    "public interface ITensor<T, let D : int>",
+    "public interface ITensor<Element, let Rank : int>",
     "{",
     "    // Elements along each dimension.",
-    "    property int[D] shape { get; }",
-    "    T load(int[D] index);",
+    "    property int[Rank] shape { get; }",
+    "    Element load(int[Rank] index);",
     "",
-    "    T load(vector<int, D> index) { return load(spyi_reverse(index)); }",
-    "    T load<each I : __BuiltinIntegerType>(expand each I index)",
+    "    Element load(vector<int, Rank> index) { return load(spyi_reverse(index)); }",
+    "    Element load(int i0) { return load(spyi_collect<Rank>(i0)); }",
+    "    Element load<each Index : __BuiltinIntegerType>(expand each Index index)",
     "    {",
-    "        return load(spyi_collect<D>(expand each index));",
+    "        return load(spyi_collect<Rank>(expand each index));",
     "    }",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        get { return load(index); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<D>(expand each index)); }",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
     "    }",
     "}",
     "",
     "// What can be written.",
-    "public interface IWTensor<T, let D : int>",
+    "public interface IWTensor<Element, let Rank : int>",
     "{",
-    "    property int[D] shape { get; }",
-    "    void store(int[D] index, T value);",
+    "    property int[Rank] shape { get; }",
+    "    void store(int[Rank] index, Element value);",
     "",
-    "    void store(vector<int, D> index, T value) { store(spyi_reverse(index), value); }",
-    "    void store(int i0, T value) { store(spyi_collect<D>(i0), value); }",
-    "    void store(int i0, int i1, T value) { store(spyi_collect<D>(i0, i1), value); }",
-    "    void store(int i0, int i1, int i2, T value) { store(spyi_collect<D>(i0, i1, i2), value); }",
-    "    void store(int i0, int i1, int i2, int i3, T value) { store(spyi_collect<D>(i0, i1, i2, i3), value); }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    void store(vector<int, Rank> index, Element value) { store(spyi_reverse(index), value); }",
+    "    void store(int i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
+    "    void store(int i0, int i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
+    "    void store(int i0, int i1, int i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    void store(int i0, int i1, int i2, int i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    void store(int i0, int i1, int i2, int i3, int i4, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
     "    {",
-    "        store(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
     "    }",
     "}",
     "",
     "// What can be read and written. A struct must name all three interfaces: libslang crashes on members that it would get",
     "// through this one.",
-    "public interface IRWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>",
+    "public interface IRWTensor<Element, let Rank : int> : ITensor<Element, Rank>, IWTensor<Element, Rank>",
     "{",
-    "    __subscript(int[D] index) -> T",
+    "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        get { return load(index); }",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, D> index) -> T",
+    "    __subscript(vector<int, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript<each I : __BuiltinIntegerType>(expand each I index) -> T",
+    "    __subscript(int i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<D>(expand each index)); }",
-    "        [nonmutating] set { store(spyi_collect<D>(expand each index), newValue); }",
+    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
+    "    {",
+    "        get { return load(spyi_collect<Rank>(expand each index)); }",
+    "        [nonmutating] set { store(spyi_collect<Rank>(expand each index), newValue); }",
     "    }",
     "}",
     "",
     "// >>places",
     "",
-    "internal uint spyi_place<let D : int>(uint offset, int[D] strides, int[D] index)",
+    "internal int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)",
     "{",
+    "    int at = offset;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d) offset += uint(index[d] * strides[d]);",
-    "    return offset;",
+    "    for (int d = 0; d < Rank; d = d + 1) at = at + index[d] * strides[d];",
+    "    return at;",
     "}",
     "",
-    "internal int[D] spyi_row_major<let D : int>(int[D] shape)",
+    "internal int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)",
     "{",
-    "    int[D] strides;",
+    "    int[Rank] strides;",
     "    int count = 1;",
     "    [ForceUnroll]",
-    "    for (int d = D - 1; d >= 0; --d)",
+    "    for (int d = Rank - 1; d >= 0; d = d - 1)",
     "    {",
     "        strides[d] = count;",
-    "        count *= shape[d];",
+    "        count = count * shape[d];",
     "    }",
     "    return strides;",
-    "}",
-    "",
-    "// How far the element at index 0 lies above the lowest one.",
-    "internal uint spyi_first<let D : int>(int[D] shape, int[D] strides)",
-    "{",
-    "    uint offset = 0;",
-    "    [ForceUnroll]",
-    "    for (int d = 0; d < D; ++d)",
-    "        if (strides[d] < 0 && shape[d] > 0) offset += uint((shape[d] - 1) * -strides[d]);",
-    "    return offset;",
     "}",
     "",
     "// >>tensors",
     "",
     "// Read only.",
-    "public struct Tensor<T, let D : int> : ITensor<T, D>",
+    "public struct Tensor<Element, let Rank : int> : ITensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = Tensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
     "}",
     "",
     "// Write only.",
-    "public struct WTensor<T, let D : int> : IWTensor<T, D>",
+    "public struct WTensor<Element, let Rank : int> : IWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = WTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "}",
     "",
     "// Read and write.",
-    "public struct RWTensor<T, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "public struct RWTensor<Element, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = RWTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "}",
     "",
-    "public typealias NDBuffer<T, let D : int> = Tensor<T, D>;",
-    "public typealias RWNDBuffer<T, let D : int> = RWTensor<T, D>;",
+    "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
+    "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
     NULL
 };
 
@@ -1383,39 +2030,45 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension int : IAtomicAddable",
     "{",
-    "    public static void atomic_add(int *at, int value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }",
     "}",
     "",
     "public extension uint : IAtomicAddable",
     "{",
-    "    public static void atomic_add(uint *at, uint value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }",
     "}",
     "",
     "public extension int64_t : IAtomicAddable",
     "{",
-    "    public static void atomic_add(int64_t *at, int64_t value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }",
     "}",
     "",
     "public extension uint64_t : IAtomicAddable",
     "{",
-    "    public static void atomic_add(uint64_t *at, uint64_t value) { InterlockedAdd(*at, value); }",
+    "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }",
     "}",
     "",
     "public extension float : IAtomicAddable",
     "{",
     "    public static void atomic_add(float *at, float value)",
     "    {",
-    "        if (spyi_adds_float(1))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<float> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 1) != 0)",
     "        {",
     "            ((Atomic<float> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint *bits = (uint *)at;",
-    "        uint before = *bits, seen;",
+    "        Atomic<uint> *bits = (Atomic<uint> *)at;",
+    "        uint before = bits.load();",
     "        for (;;)",
     "        {",
-    "            InterlockedCompareExchange(*bits, before, asuint(asfloat(before) + value), seen);",
-    "            if (seen == before) break;",
+    "            uint after = bit_cast<uint>(bit_cast<float>(before) + value);",
+    "            uint seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
@@ -1425,18 +2078,23 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public static void atomic_add(double *at, double value)",
     "    {",
-    "        if (spyi_adds_float(4))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<double> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 4) != 0)",
     "        {",
     "            ((Atomic<double> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint64_t *bits = (uint64_t *)at;",
-    "        uint64_t before = *bits, seen;",
+    "        Atomic<uint64_t> *bits = (Atomic<uint64_t> *)at;",
+    "        uint64_t before = bits.load();",
     "        for (;;)",
     "        {",
     "            uint64_t after = bit_cast<uint64_t>(bit_cast<double>(before) + value);",
-    "            InterlockedCompareExchange(*bits, before, after, seen);",
-    "            if (seen == before) break;",
+    "            uint64_t seen = bits.compareExchange(before, after);",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
@@ -1447,108 +2105,125 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{",
     "    public static void atomic_add(half *at, half value)",
     "    {",
-    "        if (spyi_adds_float(2))",
+    "        __target_switch",
+    "        {",
+    "        case cuda: ((Atomic<half> *)at).add(value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 2) != 0)",
     "        {",
     "            ((Atomic<half> *)at).add(value);",
     "            return;",
     "        }",
-    "        uint64_t address = uint64_t(at);",
-    "        uint *bits = (uint *)(address & ~uint64_t(3));",
-    "        uint shift = uint(address & 2) * 8;",
-    "        uint before = *bits, seen;",
+    "        uint64_t address = (uint64_t)at;",
+    "        bool upper = (address & 2ull) != 0ull;",
+    "        Atomic<uint> *bits = (Atomic<uint> *)(address & ~3ull);",
+    "        uint before = bits.load();",
     "        for (;;)",
     "        {",
-    "            half sum = bit_cast<half>(uint16_t(before >> shift)) + value;",
-    "            uint after = (before & ~(0xffffu << shift)) | (uint(bit_cast<uint16_t>(sum)) << shift);",
-    "            InterlockedCompareExchange(*bits, before, after, seen);",
-    "            if (seen == before) break;",
+    "            half2 pair = bit_cast<half2>(before);",
+    "            if (upper) pair.y = pair.y + value;",
+    "            else pair.x = pair.x + value;",
+    "            uint seen = bits.compareExchange(before, bit_cast<uint>(pair));",
+    "            if (seen == before) return;",
     "            before = seen;",
     "        }",
     "    }",
     "}",
     "",
-    "internal bool spyi_adds_float(int type)",
-    "{",
-    "    __target_switch",
-    "    {",
-    "    case cuda: return true;",
-    "    default: return (slangpy_atomic_floats & type) != 0;",
-    "    }",
-    "}",
-    "",
     "// >>vectors and matrices",
     "",
-    "public extension<S : IAtomicAddable, let N : int> vector<S, N> : IAtomicAddable",
+    "internal Item *spyi_item<Item>(Item *data, int at)",
     "{",
-    "    public static void atomic_add(vector<S, N> *at, vector<S, N> value)",
+    "    return __getAddress(data[at]);",
+    "}",
+    "",
+    "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable",
+    "{",
+    "    public static void atomic_add(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
     "    {",
     "        [ForceUnroll]",
-    "        for (int i = 0; i < N; ++i) S.atomic_add((S *)at + i, value[i]);",
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add(spyi_item((Scalar *)at, i), value[i]);",
     "    }",
     "}",
     "",
-    "public extension<S : IAtomicAddable, let R : int, let C : int> matrix<S, R, C> : IAtomicAddable",
+    "// Row-major, as slangpy.h compiles.",
+    "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>",
+    "    matrix<Scalar, Rows, Columns> : IAtomicAddable",
     "{",
-    "    public static void atomic_add(matrix<S, R, C> *at, matrix<S, R, C> value)",
+    "    public static void atomic_add(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
     "    {",
     "        [ForceUnroll]",
-    "        for (int i = 0; i < R; ++i)",
-    "            [ForceUnroll]",
-    "            for (int j = 0; j < C; ++j) S.atomic_add(&((*at)[i][j]), value[i][j]);",
+    "        for (int i = 0; i < Rows; i = i + 1)",
+    "            vector<Scalar, Columns>.atomic_add(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);",
     "    }",
     "}",
     "",
     "// >>the tensor",
     "",
     "// A tensor to which threads add at the same time; loads and stores are plain.",
-    "public struct AtomicTensor<T : IAtomicAddable, let D : int> : ITensor<T, D>, IWTensor<T, D>, IRWTensor<T, D>",
+    "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>",
+    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
-    "    public T *_data;",
-    "    public uint _offset;",
-    "    public uint _unused;",
-    "    public int[D] shape;",
-    "    public int[D] strides;",
+    "    public Element *_data;",
+    "    public int _offset;",
+    "    public int _unused;",
+    "    public int[Rank] shape;",
+    "    public int[Rank] strides;",
     "",
-    "    // `data` points to the element at index 0.",
-    "    public __init(T *data, int[D] shape, int[D] strides)",
+    "    // The element at index 0 is data[offset], and no element lies below `data`.",
+    "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)",
     "    {",
-    "        _offset = spyi_first(shape, strides);",
+    "        _data = data;",
+    "        _offset = offset;",
     "        _unused = 0;",
-    "        _data = data - int64_t(_offset);",
     "        this.shape = shape;",
     "        this.strides = strides;",
     "    }",
     "",
     "    // Row-major, without gaps.",
-    "    public __init(T *data, int[D] shape)",
+    "    public __init(Element *data, int[Rank] shape)",
     "    {",
-    "        this = AtomicTensor<T, D>(data, shape, spyi_row_major(shape));",
+    "        _data = data;",
+    "        _offset = 0;",
+    "        _unused = 0;",
+    "        this.shape = shape;",
+    "        this.strides = spyi_row_major(shape);",
     "    }",
     "",
-    "    public T load(int[D] index) { return spyi_load<T>(_data, spyi_place(_offset, strides, index)); }",
-    "    public void store(int[D] index, T value) { spyi_store<T>(_data, spyi_place(_offset, strides, index), value); }",
+    "    public Element load(int[Rank] index)",
+    "    {",
+    "        return spyi_load<Element>(_data, spyi_place(_offset, strides, index));",
+    "    }",
+    "    public void store(int[Rank] index, Element value)",
+    "    {",
+    "        spyi_store<Element>(_data, spyi_place(_offset, strides, index), value);",
+    "    }",
     "",
-    "    public void add(int[D] index, T value) { T.atomic_add(_data + spyi_place(_offset, strides, index), value); }",
-    "    public void add(vector<int, D> index, T value) { add(spyi_reverse(index), value); }",
-    "    public void add(int i0, T value) { add(spyi_collect<D>(i0), value); }",
-    "    public void add(int i0, int i1, T value) { add(spyi_collect<D>(i0, i1), value); }",
-    "    public void add(int i0, int i1, int i2, T value) { add(spyi_collect<D>(i0, i1, i2), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, T value) { add(spyi_collect<D>(i0, i1, i2, i3), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, T value)",
+    "    public void add(int[Rank] index, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4), value);",
+    "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, T value)",
+    "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
+    "    public void add(int i0, Element value) { add(spyi_collect<Rank>(i0), value); }",
+    "    public void add(int i0, int i1, Element value) { add(spyi_collect<Rank>(i0, i1), value); }",
+    "    public void add(int i0, int i1, int i2, Element value) { add(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, Element value) { add(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, T value)",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, T value)",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
     "    {",
-    "        add(spyi_collect<D>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
+    "    }",
+    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
     "}",
     NULL
@@ -1581,36 +2256,52 @@ static const char *const spyi_slang_slangpy_call[] = {
     "// Its place in that group.",
     "public CallShapeInfo get_call_group_thread_id() { return spyi_call_info(2); }",
     "",
-    "// The thread's own. A call of no dimensions never sets them.",
+    "// The thread's own; coordinates are worked out when somebody asks. A call of no dimensions never sets them.",
     "internal static int spyi_call_dimensionality = 0;",
-    "internal static int[8] spyi_call_id;",
+    "internal static int spyi_call_element;",
+    "internal static int[8] spyi_call_shape;",
     "internal static int[8] spyi_call_group_shape;",
     "",
     "internal CallShapeInfo spyi_call_info(int which)",
     "{",
     "    CallShapeInfo info;",
+    "    int rest = spyi_call_element;",
     "    info.dimensionality = spyi_call_dimensionality;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < 8; ++d)",
+    "    for (int d = 7; d >= 0; d = d - 1)",
     "    {",
     "        info.shape[d] = 0;",
     "        if (d >= spyi_call_dimensionality) continue;",
-    "        int id = spyi_call_id[d], size = spyi_call_group_shape[d];",
-    "        info.shape[d] = which == 0 ? id : which == 1 ? id / size : id % size;",
+    "        int id = rest, size = spyi_call_group_shape[d];",
+    "        if (d > 0) id = rest % spyi_call_shape[d];",
+    "        rest = rest / spyi_call_shape[d];",
+    "        if (which == 1) id = id / size;",
+    "        if (which == 2) id = id % size;",
+    "        info.shape[d] = id;",
     "    }",
     "    return info;",
     "}",
     "",
-    "// For generated kernels, before each element's function runs. group_shape: all 1 without call groups.",
-    "public void spyi_set_call<let N : int>(int[N] id, int[N] group_shape)",
+    "// For generated kernels, before each element's function runs: the element's number, the call's shape, a call group's.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape, int[Count] group_shape)",
     "{",
-    "    spyi_call_dimensionality = N;",
+    "    spyi_call_dimensionality = Count;",
+    "    spyi_call_element = element;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
+    "    for (int d = 0; d < Count; d = d + 1)",
     "    {",
-    "        spyi_call_id[d] = id[d];",
+    "        spyi_call_shape[d] = shape[d];",
     "        spyi_call_group_shape[d] = group_shape[d];",
     "    }",
+    "}",
+    "",
+    "// Without call groups: each element is one.",
+    "public void spyi_set_call<let Count : int>(int element, int[Count] shape)",
+    "{",
+    "    int[Count] group_shape;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) group_shape[d] = 1;",
+    "    spyi_set_call(element, shape, group_shape);",
     "}",
     NULL
 };
@@ -1624,11 +2315,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "// The hash as N. Reed published it (\"Quick and Easy GPU Random Numbers in D3D11\", 2013).",
     "public uint wang_hash(uint seed)",
     "{",
-    "    seed = (seed ^ 61) ^ (seed >> 16);",
-    "    seed *= 9;",
-    "    seed = seed ^ (seed >> 4);",
-    "    seed *= 0x27d4eb2d;",
-    "    seed = seed ^ (seed >> 15);",
+    "    seed = (seed ^ 61u) ^ (seed >> 16u);",
+    "    seed = seed * 9u;",
+    "    seed = seed ^ (seed >> 4u);",
+    "    seed = seed * 0x27d4eb2du;",
+    "    seed = seed ^ (seed >> 15u);",
     "    return seed;",
     "}",
     "",
@@ -1660,10 +2351,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "{",
     "    public uint state;",
     "",
-    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0, bool hash_seed = true)",
+    "    public __init(uint thread_id, uint seed = 2640457667u, uint warmup = 0u, bool hash_seed = true)",
     "    {",
-    "        state = thread_id ^ (hash_seed ? wang_hash(seed) : seed);",
-    "        for (uint i = 0; i < warmup; ++i) state = wang_hash(state);",
+    "        state = thread_id ^ seed;",
+    "        if (hash_seed) state = thread_id ^ wang_hash(seed);",
+    "        for (uint i = 0u; i < warmup; i = i + 1u) state = wang_hash(state);",
     "    }",
     "",
     "    [mutating]",
@@ -1675,10 +2367,11 @@ static const char *const spyi_slang_slangpy_random[] = {
     "",
     "    // Uniform in [low, high): 24 bits of the next value, scaled without fused operations.",
     "    [mutating]",
-    "    public float next_float(float low = 0, float high = 1)",
+    "    public float next_float(float low = 0.0f, float high = 1.0f)",
     "    {",
-    "        float value = spyi_add_product(low, high - low, float(next() >> 8) * 5.9604644775390625e-8f);",
-    "        return value == high ? low : value; // rounded up",
+    "        float value = spyi_add_product(low, high - low, float(next() >> 8u) * 5.9604644775390625e-8f);",
+    "        if (value == high) return low; // rounded up",
+    "        return value;",
     "    }",
     "}",
     NULL
@@ -1694,48 +2387,56 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "",
     "// >>coordinates",
     "",
-    "public int spyi_coordinate<let R : int>(uint element, int[R] shape, int dim)",
+    "public int spyi_coordinate<let Rank : int>(int element, int[Rank] shape, int dim)",
     "{",
     "    [ForceUnroll]",
-    "    for (int d = R - 1; d > 0; --d)",
+    "    for (int d = Rank - 1; d > 0; d = d - 1)",
     "    {",
-    "        if (d == dim) return int(element % uint(shape[d]));",
-    "        element /= uint(shape[d]);",
+    "        if (d == dim) return element % shape[d];",
+    "        element = element / shape[d];",
     "    }",
-    "    return int(element);",
+    "    return element;",
     "}",
     "",
-    "// The last N dimensions; 0 where the call has fewer.",
-    "public int[N] spyi_call_id<let N : int, let R : int>(uint element, int[R] shape)",
+    "// The last Count dimensions; 0 where the call has fewer.",
+    "public int[Count] spyi_call_id<let Count : int, let Rank : int>(int element, int[Rank] shape)",
     "{",
-    "    int[N] id = {};",
+    "    int[Count] id;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
-    "        if (R - N + d >= 0) id[d] = spyi_coordinate(element, shape, R - N + d);",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        id[d] = 0;",
+    "        if (Rank - Count + d >= 0) id[d] = spyi_coordinate(element, shape, Rank - Count + d);",
+    "    }",
     "    return id;",
     "}",
     "",
-    "// The element's number in the last place that stands for .x, 0 in the others.",
-    "public int[N] spyi_thread_id<let N : int>(uint element)",
+    "// The element's number in the place that becomes .x, 0 in the others.",
+    "public int[Count] spyi_thread_id<let Count : int>(int element)",
     "{",
-    "    int[N] id = {};",
-    "    id[0] = int(element);",
+    "    int[Count] id;",
+    "    [ForceUnroll]",
+    "    for (int d = 0; d < Count; d = d + 1) id[d] = 0;",
+    "    id[0] = element;",
     "    return id;",
     "}",
     "",
-    "public struct SpyiGrid<let N : int>",
+    "public struct SpyiGrid<let Count : int>",
     "{",
-    "    public int[N] offset;",
-    "    public int[N] stride;",
+    "    public int[Count] offset;",
+    "    public int[Count] stride;",
     "}",
     "",
-    "// `map`: four bits for the kernel's dimension of each of the grid's.",
-    "public int[N] spyi_grid<let N : int, let R : int>(uint element, int[R] shape, SpyiGrid<N> grid, uint map)",
+    "// `map`: four bits for the call's dimension of each of the grid's.",
+    "public int[Count] spyi_grid<let Count : int, let Rank : int>(int element, int[Rank] shape, SpyiGrid<Count> grid, int map)",
     "{",
-    "    int[N] at = {};",
+    "    int[Count] at;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < N; ++d)",
-    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, int((map >> (4 * d)) & 15));",
+    "    for (int d = 0; d < Count; d = d + 1)",
+    "    {",
+    "        at[d] = grid.offset[d] + grid.stride[d] * spyi_coordinate(element, shape, map & 15);",
+    "        map = map >> 4;",
+    "    }",
     "    return at;",
     "}",
     "",
@@ -1755,94 +2456,92 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "    public float high;",
     "}",
     "",
-    "public uint[N] spyi_hash<let N : int>(uint element, SpyiSequence sequence)",
+    "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)",
     "{",
     "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
-    "    uint[N] values = {};",
-    "    for (int i = 0; i < N; ++i) values[i] = hash.next();",
+    "    uint[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next();",
     "    return values;",
     "}",
     "",
-    "public float[N] spyi_random<let N : int>(uint element, SpyiSequence sequence)",
+    "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)",
     "{",
     "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
-    "    float[N] values = {};",
-    "    for (int i = 0; i < N; ++i) values[i] = hash.next_float(sequence.low, sequence.high);",
+    "    float[Count] values;",
+    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next_float(sequence.low, sequence.high);",
     "    return values;",
     "}",
     "",
     "// >>arrays as what a parameter wants",
     "",
-    "public vector<T, N> spyi_vector<T, let N : int>(T[N] values)",
+    "public vector<Scalar, Count> spyi_to_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
     "{",
-    "    vector<T, N> result;",
-    "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = values[i];",
-    "    return result;",
+    "    return spyi_vector(values);",
     "}",
     "",
     "// The last first.",
-    "public vector<T, N> spyi_reversed<T, let N : int>(T[N] values)",
+    "public vector<Scalar, Count> spyi_reversed<Scalar : __BuiltinType, let Count : int>(Scalar[Count] values)",
     "{",
-    "    vector<T, N> result;",
+    "    vector<Scalar, Count> result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = values[N - 1 - i];",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = values[Count - 1 - i];",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinArithmeticType, let N : int>(int[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinArithmeticType, let Count : int>(int[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinIntegerType, let N : int>(uint[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinIntegerType, let Count : int>(uint[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = __intCast<S>(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = __intCast<Scalar>(values[i]);",
     "    return result;",
     "}",
     "",
-    "public S[N] spyi_array<S : __BuiltinFloatingPointType, let N : int>(float[N] values)",
+    "public Scalar[Count] spyi_to_array<Scalar : __BuiltinFloatingPointType, let Count : int>(float[Count] values)",
     "{",
-    "    S[N] result = {};",
+    "    Scalar[Count] result;",
     "    [ForceUnroll]",
-    "    for (int i = 0; i < N; ++i) result[i] = S(values[i]);",
+    "    for (int i = 0; i < Count; i = i + 1) result[i] = Scalar(values[i]);",
     "    return result;",
     "}",
     "",
     "// >>tensors that are run over: an element of the call gets the part that lies `by` elements further on",
     "",
-    "public struct SpyiRows<T, let N : int>",
+    "public struct SpyiRows<Whole, let Count : int>",
     "{",
-    "    public T tensor;",
-    "    public int[N] strides;",
+    "    public Whole tensor;",
+    "    public int[Count] strides;",
     "}",
     "",
-    "public Tensor<T, D> spyi_row<T, let D : int>(Tensor<T, D> tensor, int by)",
+    "public Tensor<Element, Rank> spyi_row<Element, let Rank : int>(Tensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public WTensor<T, D> spyi_row<T, let D : int>(WTensor<T, D> tensor, int by)",
+    "public WTensor<Element, Rank> spyi_row<Element, let Rank : int>(WTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public RWTensor<T, D> spyi_row<T, let D : int>(RWTensor<T, D> tensor, int by)",
+    "public RWTensor<Element, Rank> spyi_row<Element, let Rank : int>(RWTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     "",
-    "public AtomicTensor<T, D> spyi_row<T : IAtomicAddable, let D : int>(AtomicTensor<T, D> tensor, int by)",
+    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(",
+    "    AtomicTensor<Element, Rank> tensor, int by)",
     "{",
-    "    tensor._offset += uint(by);",
+    "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
     "}",
     NULL
@@ -1949,6 +2648,8 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_exists(const char *path);
+// A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
+SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
@@ -1959,6 +2660,8 @@ typedef enum spyi_kind {
     SPYI_KIND_FUNCTION,
     SPYI_KIND_TENSOR,
     SPYI_KIND_PREPARED,
+    SPYI_KIND_CURSOR,
+    SPYI_KIND_LIST,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
@@ -2490,6 +3193,17 @@ bool spyi_file_exists(const char *path) {
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
+uint64_t spyi_file_stamp(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    WIN32_FILE_ATTRIBUTE_DATA data;
+    if (!spyi_wide_path(path, wide) || !GetFileAttributesExW(wide, GetFileExInfoStandard, &data) ||
+        (data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
+        return 0;
+    uint64_t parts[4] = { data.ftLastWriteTime.dwHighDateTime, data.ftLastWriteTime.dwLowDateTime,
+                          data.nFileSizeHigh, data.nFileSizeLow };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -2549,6 +3263,23 @@ static FILE *spyi_file_open(const char *path, bool write) {
 bool spyi_file_exists(const char *path) {
     struct stat info;
     return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+// Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
+#if defined(__APPLE__)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
+#elif defined(st_mtime)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtim.tv_nsec)
+#else
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimensec)
+#endif
+
+uint64_t spyi_file_stamp(const char *path) {
+    struct stat info;
+    if (!path || stat(path, &info) != 0 || S_ISDIR(info.st_mode)) return 0;
+    uint64_t parts[4] = { (uint64_t)info.st_mtime, SPYI_STAT_NS(info), (uint64_t)info.st_size,
+                          (uint64_t)info.st_ino };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
 void *spyi_library_open(const char *path) {
@@ -3032,12 +3763,6 @@ typedef struct spyi_binding {
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
 } spyi_binding;
 
-// A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
-typedef struct spyi_uniform {
-    const void *data;
-    uint32_t size; // > 0, at most limits.max_uniform_bytes
-} spyi_uniform;
-
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
     const void *code;    // SPIR-V words
@@ -3048,17 +3773,22 @@ typedef struct spyi_kernel_desc {
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
-    uint32_t uniform_count; // uniform buffers, at the bindings after those
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
     const spyi_binding *bindings; // binding_count of the kernel
-    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits
+    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
+    uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset;     // where in the chunk: a multiple of 4
     bool barrier;                 // this work must see all earlier work finished
 } spyi_dispatch;
+
+// Names for debug tools: of the work between push and pop, or of a point.
+typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
+
+#define SPYI_TIME_SLOTS 1024u // for time_mark
 
 typedef struct spyi_limits {
     spy_device_info info; // what the user sees
@@ -3067,8 +3797,6 @@ typedef struct spyi_limits {
     uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
-    uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
-    uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
     bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
@@ -3105,7 +3833,8 @@ struct spyi_backend {
                                 spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. Each is part of the open batch, whose
+    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
+    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
     // number is open_submit(); work with number n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
@@ -3128,6 +3857,15 @@ struct spyi_backend {
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
                        spyi_text *error); // submits first if need be
+
+    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
+    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
+    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
+    // units of limits.info.timestamp_period_ns.
+    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
+                             spyi_text *error);
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
@@ -3168,8 +3906,6 @@ typedef struct spyi_null_desc {
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
-    uint32_t max_uniforms;      // 12
-    uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
     uint64_t bindings_from_bytes; // never
@@ -3179,6 +3915,7 @@ typedef struct spyi_null_desc {
     uint32_t subgroup_size;       // 32
     uint32_t features;            // all SPY_FEATURE_*; without POINTERS when bindings_only
     uint64_t memory_bytes;        // 4 GiB; allocations beyond it fail
+    double timestamp_period_ns;   // 1; the clock goes on 1000 ticks with each dispatch
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
@@ -3189,7 +3926,8 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
-    SPYI_NULL_UPLOAD
+    SPYI_NULL_UPLOAD,
+    SPYI_NULL_LABEL
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
@@ -3199,17 +3937,15 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // dispatch
-    const char *label; // the kernel's; "" if it has none
+    const char *label; // the kernel's; "" if it has none. Of labels: the name, "" for a pop
     uint32_t group_size;
-    uint32_t groups[3];
+    uint32_t groups[3]; // indirect ones have them from `from` once they are done
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    uint32_t uniform_count;
-    const spyi_uniform *uniforms; // with their bytes
-    // copy: both; fill and upload: to
+    // copy: both; fill and upload: to; indirect dispatch: from
     uint64_t to, to_offset; // handle, bytes
     uint64_t from, from_offset;
     uint64_t size;    // bytes
@@ -3244,7 +3980,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // create_kernel
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload
+    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
@@ -3278,7 +4014,7 @@ typedef struct spyi_null_chunk {
 
 typedef struct spyi_null_kernel {
     char *label;
-    uint32_t group_size, block_size, binding_count, uniform_count;
+    uint32_t group_size, block_size, binding_count;
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -3300,6 +4036,8 @@ typedef struct spyi_null_gpu {
     uint64_t open, finished; // submit numbers
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
+    uint64_t marks[SPYI_TIME_SLOTS]; // ticks
+    uint32_t label_depth;            // pushed and not popped
     int time_state; // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
@@ -3366,6 +4104,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
     uint64_t i;
     switch (op->kind) {
     case SPYI_NULL_DISPATCH:
+        if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
         if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
         spyi_atomic_add(&op->kernel->pending, -1);
         op->kernel = NULL; // may be destroyed from now on
@@ -3375,6 +4114,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
         for (i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
         break;
     case SPYI_NULL_UPLOAD: memcpy(op->to_memory, op->data, (size_t)op->size); break;
+    case SPYI_NULL_LABEL: break;
     }
 }
 
@@ -3547,12 +4287,9 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
         return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
                                 desc->group_size, limits->info.max_group_size);
-    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
-        desc->uniform_count > limits->max_uniforms)
-        return spyi_null_broken(
-            n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
-            desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
-            limits->max_uniforms);
+    if (desc->binding_count > limits->max_bindings)
+        return spyi_null_broken(n, error, "create_kernel: %u bindings exceed the limit of %u",
+                                desc->binding_count, limits->max_bindings);
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
@@ -3569,7 +4306,6 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_size = desc->block_size;
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
-    k->uniform_count = desc->uniform_count;
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -3624,6 +4360,7 @@ static const char *spyi_null_kind_name(spyi_null_op_kind kind) {
     case SPYI_NULL_DISPATCH: return "dispatch";
     case SPYI_NULL_COPY: return "copy";
     case SPYI_NULL_FILL: return "fill";
+    case SPYI_NULL_LABEL: return "label";
     default: return "upload";
     }
 }
@@ -3696,20 +4433,21 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
     uint32_t i;
     if (!k) return spyi_null_broken(n, error, "dispatch: the kernel is NULL");
-    for (i = 0; i < 3; i++) {
+    if (d->indirect) {
+        if (d->indirect_offset % 4 != 0)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": group counts at %llu are misaligned",
+                                    k->label, (unsigned long long)d->indirect_offset);
+        if (!spyi_null_range(n, "dispatch: group counts", d->indirect, d->indirect_offset, sizeof d->groups,
+                             error))
+            return SPY_ERROR_INTERNAL;
+    }
+    for (i = 0; i < 3 && !d->indirect; i++) {
         if (d->groups[i] == 0 || d->groups[i] > limits->info.max_group_count)
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings) ||
-        (k->uniform_count && !d->uniforms))
+    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings))
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
-    for (i = 0; i < k->uniform_count; i++) {
-        const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
-                                    k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
-    }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
         if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
@@ -3728,22 +4466,26 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     spyi_null_op *op;
     unsigned char *bytes;
-    size_t block_size, binding_size, uniform_size, label_size;
-    uint32_t i;
+    size_t block_size, binding_size, label_size;
     spy_status status = spyi_null_begin(n, error);
     if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
     if (status != SPY_OK) return status;
     block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
     binding_size = k->binding_count * sizeof(spyi_binding);
-    uniform_size = k->uniform_count * sizeof(spyi_uniform);
-    for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier,
-                          block_size + binding_size + uniform_size + label_size, &bytes, error);
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier, block_size + binding_size + label_size, &bytes,
+                          error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
     op->group_size = k->group_size;
-    memcpy(op->groups, d->groups, sizeof op->groups);
+    if (d->indirect) {
+        op->from = d->indirect;
+        op->from_offset = d->indirect_offset;
+        op->from_memory = spyi_null_range(n, "dispatch", op->from, op->from_offset, sizeof op->groups, error);
+        op->size = sizeof op->groups;
+    } else {
+        memcpy(op->groups, d->groups, sizeof op->groups);
+    }
     op->block_by_address = k->block_by_address;
     op->block_size = k->block_size;
     op->block = bytes;
@@ -3753,18 +4495,6 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     op->bindings = (const spyi_binding *)(void *)bytes;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
-    if (k->uniform_count) {
-        spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
-        op->uniform_count = k->uniform_count;
-        op->uniforms = uniforms;
-        bytes += k->uniform_count * sizeof *uniforms;
-        for (i = 0; i < k->uniform_count; i++) {
-            memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
-            uniforms[i].data = bytes;
-            uniforms[i].size = d->uniforms[i].size;
-            bytes += spyi_align(d->uniforms[i].size, 16);
-        }
-    }
     op->label = (const char *)bytes;
     memcpy(bytes, k->label, label_size);
     status = spyi_null_add_op(n, op, error);
@@ -3938,6 +4668,49 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
     return status;
 }
 
+// The clock stands at 1000 ticks for each dispatch recorded so far.
+static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (slot >= SPYI_TIME_SLOTS)
+        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
+    n->marks[slot] = n->recorded_dispatches * 1000u;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                       bool barrier, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    if (count == 0 || count > SPYI_TIME_SLOTS || offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", count,
+                                (unsigned long long)offset);
+    return spyi_null_upload(gpu, to, offset, n->marks, count * sizeof *n->marks, barrier, error);
+}
+
+// >>labels
+
+static spy_status spyi_null_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_op *op;
+    unsigned char *bytes;
+    size_t size;
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (kind == SPYI_LABEL_POP && n->label_depth == 0)
+        return spyi_null_broken(n, error, "label: a pop without a push");
+    if (kind != SPYI_LABEL_POP && !name) return spyi_null_broken(n, error, "label: the name is NULL");
+    size = kind == SPYI_LABEL_POP ? 1 : strlen(name) + 1;
+    op = spyi_null_new_op(n, SPYI_NULL_LABEL, false, size, &bytes, error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(bytes, kind == SPYI_LABEL_POP ? "" : name, size);
+    op->label = (const char *)bytes;
+    if (kind == SPYI_LABEL_PUSH) n->label_depth++;
+    if (kind == SPYI_LABEL_POP) n->label_depth--;
+    return spyi_null_add_op(n, op, error);
+}
+
 // >>device
 
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
@@ -3951,8 +4724,6 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
-    limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
-    limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
     limits->prefers_bindings = d->prefers_bindings;
     limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
@@ -3969,6 +4740,8 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->max_inline_block_bytes = limits->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
     info->max_binding_bytes = limits->max_binding_bytes;
+    info->timestamp_period_ns = d->timestamp_period_ns > 0 ? d->timestamp_period_ns : 1;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) info->timestamp_period_ns = 0;
 }
 
 static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -4057,7 +4830,10 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_open_submit,
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
-                                                     spyi_null_wait };
+                                                     spyi_null_wait,
+                                                     spyi_null_label,
+                                                     spyi_null_time_mark,
+                                                     spyi_null_time_store };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -4192,8 +4968,6 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
-SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
 // compiler. NULL when the name is none of these.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
@@ -4237,6 +5011,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    spy_file_hook files;
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
@@ -4248,16 +5023,21 @@ spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opene
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;   // file, or NULL
-    const char *source; // text, or NULL: read from path
-    size_t source_size; // 0: to the NUL
-    const char *name;   // module name to import; NULL: from path, else "module"
+    const char *path;        // file, or NULL
+    const char *source;      // text, or NULL: read from path
+    size_t source_size;      // 0: to the NUL
+    const void *precompiled; // a .slang-module file's contents, or NULL
+    size_t precompiled_size;
+    const char *name; // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
     size_t define_count;
     spyi_unit *const *link;
     size_t link_count;
+    const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
+    size_t conformance_count;
+    spy_compile_options options;
 } spyi_unit_desc;
 
 // Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
@@ -4266,6 +5046,22 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
+SPYI_FN uint32_t
+spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+// The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
+// text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
+SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
+                                    spyi_unit **fresh, spyi_text *error);
+// Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.
+SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
+// Whether a file that the unit was made of, or one that was looked for in vain, is another one now.
+SPYI_FN bool spyi_unit_changed(const spyi_unit *unit);
+// Whether the unit was made of `other`'s own file.
+SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
+// The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
+SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
+
+SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
@@ -4313,6 +5109,17 @@ SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
+// The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
+enum { SPYI_NEAR_COUNT = 3 };
+typedef struct spyi_near {
+    const char *wanted;
+    char *names[SPYI_NEAR_COUNT]; // nearest first
+    unsigned distances[SPYI_NEAR_COUNT];
+    uint32_t count;
+} spyi_near;
+SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
+
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
@@ -4324,47 +5131,43 @@ SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_typ
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
-// >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
+// >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
+typedef struct spyi_declarations spyi_declarations;
+// NULL: out of memory.
+SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
+SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
+SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
+// A type in the tree's memory; `unit` is the one that was declared. NULL: out of memory.
+SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
+                                                    const spyi_type *type);
 
-// ConstantBuffers that are parameters are globals of the kernel whose names begin so: as parameters of its entry point
-// Slang numbers the buffers in a ParameterBlock otherwise than it says (2026.12 and 2026.14.1).
-#define SPYI_HOLDER_PREFIX "spyi_h_"
+// >>entry points
+// What the system gives to a parameter of a compute shader.
+typedef enum spyi_system {
+    SPYI_SYSTEM_NONE,
+    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
+    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+} spyi_system;
 
-typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP,    // its parts follow: a struct with buffers in it
-    SPYI_INPUT_DATA,     // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
-    SPYI_INPUT_BUFFER,   // a binding: structured and byte-address buffers
-    SPYI_INPUT_FOREIGN   // what cannot be given yet: textures, samplers, arrays of buffers
-} spyi_input_kind;
+#define SPYI_MOST_ENTRY_PARAMS 64
 
-typedef struct spyi_input {
-    spyi_input_kind kind;
-    char *path; // "params.light"
-    const spyi_type *type;
-    int32_t slot;    // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
-    uint32_t offset; // DATA: bytes in its uniform buffer
-    bool parameter;  // of the kernel, not of the user's modules
-    bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
-} spyi_input;
+typedef struct spyi_entry {
+    uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
+    uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
+    uint32_t block_size;
+} spyi_entry;
 
-#define SPYI_MOST_UNIFORMS 32
-
-typedef struct spyi_inputs {
-    spyi_input *items; // a group before its parts
-    uint32_t count;
-    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
-    uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
-} spyi_inputs;
-
-SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+// The function of that name, seen as a compute shader.
+SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
 // >>code
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20]; // Slang's entry-point hash
-    spyi_inputs inputs; // its bindings in the code: set 0, structured buffers first, then uniform ones
 } spyi_code;
 
 // A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
@@ -4378,6 +5181,10 @@ typedef struct spyi_conformances {
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
+// As spyi_unit_compile(), with the unit's own shader `entry` as entry point; fills own's places. `source` is linked to it.
+SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                         const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                         spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
@@ -4417,21 +5224,32 @@ enum {
 };
 enum {
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
+    SPYI_SL_OPTION_FLOAT_MODE = 43,
+    SPYI_SL_OPTION_DEBUG_INFO = 44,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
     SPYI_SL_OPTION_USE_ENTRY_POINT_NAME = 52,
     SPYI_SL_OPTION_SCALAR_LAYOUT = 55,
+    SPYI_SL_OPTION_EXPERIMENTAL = 130,
     SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS = 143,
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
-enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_COLOR_NEVER = 2 };
+enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
 enum {
-    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
-    SPYI_SL_CATEGORY_DESCRIPTOR = 9,
-    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
-    SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_SPACE = 20 // descriptor sets of a ParameterBlock
+    SPYI_SL_OPTIMIZATION_NONE = 0,
+    SPYI_SL_OPTIMIZATION_DEFAULT = 1,
+    SPYI_SL_OPTIMIZATION_HIGH = 2,
+    SPYI_SL_OPTIMIZATION_MAXIMAL = 3,
+    SPYI_SL_DEBUG_MINIMAL = 1,
+    SPYI_SL_DEBUG_STANDARD = 2
 };
+enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
+enum {
+    SPYI_SL_CATEGORY_UNIFORM = 8,
+    SPYI_SL_CATEGORY_DESCRIPTOR = 9,
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // a parameter block's
+};
+enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
     SPYI_SL_KIND_STRUCT = 1,
     SPYI_SL_KIND_ARRAY = 2,
@@ -4440,15 +5258,15 @@ enum {
     SPYI_SL_KIND_SCALAR = 5,
     SPYI_SL_KIND_CONSTANT_BUFFER = 6,
     SPYI_SL_KIND_RESOURCE = 7,
+    SPYI_SL_KIND_SAMPLER_STATE = 8,
+    SPYI_SL_KIND_TEXTURE_BUFFER = 9,
+    SPYI_SL_KIND_SHADER_STORAGE_BUFFER = 10,
     SPYI_SL_KIND_PARAMETER_BLOCK = 11,
     SPYI_SL_KIND_INTERFACE = 13,
+    SPYI_SL_KIND_FEEDBACK = 17,
+    SPYI_SL_KIND_POINTER = 18,
+    SPYI_SL_KIND_DYNAMIC_RESOURCE = 19,
     SPYI_SL_KIND_ENUM = 20
-};
-enum {
-    SPYI_SL_SHAPE_MASK = 15,
-    SPYI_SL_SHAPE_STRUCTURED = 6,
-    SPYI_SL_SHAPE_BYTES = 7,
-    SPYI_SL_ACCESS_READ = 1
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -4466,14 +5284,20 @@ enum {
     SPYI_SL_SCALAR_UINT16 = 13
 };
 enum {
+    SPYI_SL_DECL_UNSUPPORTED = 0,
     SPYI_SL_DECL_STRUCT = 1,
     SPYI_SL_DECL_FUNCTION = 2,
     SPYI_SL_DECL_GENERIC = 4,
-    SPYI_SL_DECL_NAMESPACE = 6
+    SPYI_SL_DECL_VARIABLE = 5,
+    SPYI_SL_DECL_NAMESPACE = 6,
+    SPYI_SL_DECL_ENUM = 7
 };
 enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
+    SPYI_SL_MODIFIER_CONST = 3,
+    SPYI_SL_MODIFIER_EXPORT = 4,
+    SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
     SPYI_SL_MODIFIER_MUTATING = 7,
     SPYI_SL_MODIFIER_OUT = 9,
@@ -4491,7 +5315,8 @@ typedef struct spyi_sl_function spyi_sl_function;
 typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
-typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
+typedef struct spyi_sl_attribute spyi_sl_attribute;
+typedef struct spyi_sl_entry_layout spyi_sl_entry_layout; // spReflectionEntryPoint's
 
 // >>objects: obj->v->function(obj, ...)
 
@@ -4573,6 +5398,11 @@ typedef struct spyi_sl_global_desc {
     uint32_t reserved[16];
 } spyi_sl_global_desc;
 
+typedef struct spyi_sl_source_location {
+    const char *filePath; // lives as long as its session
+    spyi_sl_int line, column;
+} spyi_sl_source_location;
+
 struct spyi_sl_global_table {
     SPYI_SL_UNKNOWN(spyi_sl_global)
     spyi_sl_result (*createSession)(spyi_sl_global *, const spyi_sl_session_desc *, spyi_sl_session **);
@@ -4581,10 +5411,12 @@ struct spyi_sl_global_table {
     const char *(*getBuildTagString)(spyi_sl_global *);
     spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
         getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
-        checkCompileTargetSupport, checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule,
-        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
-        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
-        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
+        checkCompileTargetSupport;
+    spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
+    spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
+        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
+        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule,
+        loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {
@@ -4597,8 +5429,9 @@ struct spyi_sl_session_table {
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
         getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    // The conformance is a component too.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
-                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_type *interface_type, spyi_sl_component **,
                                                          spyi_sl_int id, // -1: chosen
                                                          spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
@@ -4609,7 +5442,10 @@ struct spyi_sl_session_table {
     spyi_sl_slot isBinaryModuleUpToDate;
     spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
                                                   const char *text, spyi_sl_blob **diagnostics);
-    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob, getDeclSourceLocation;
+    spyi_sl_slot getDynamicObjectRTTIBytes;
+    spyi_sl_result (*loadModuleInfoFromIRBlob)(spyi_sl_session *, spyi_sl_blob *, spyi_sl_int *version,
+                                               const char **compiler_version, const char **name);
+    spyi_sl_result (*getDeclSourceLocation)(spyi_sl_session *, spyi_sl_decl *, spyi_sl_source_location *);
 };
 
 #define SPYI_SL_COMPONENT(self)                                                                              \
@@ -4632,12 +5468,14 @@ struct spyi_sl_component_table {
 
 struct spyi_sl_entry_point_table {
     SPYI_SL_COMPONENT(spyi_sl_entry_point)
-    spyi_sl_slot getFunctionReflection;
+    spyi_sl_function *(*getFunctionReflection)(spyi_sl_entry_point *);
 };
 
 struct spyi_sl_module_table {
     SPYI_SL_COMPONENT(spyi_sl_module)
-    spyi_sl_slot findEntryPointByName, getDefinedEntryPointCount, getDefinedEntryPoint;
+    spyi_sl_slot findEntryPointByName;
+    int32_t (*getDefinedEntryPointCount)(spyi_sl_module *);
+    spyi_sl_result (*getDefinedEntryPoint)(spyi_sl_module *, int32_t, spyi_sl_entry_point **);
     spyi_sl_result (*serialize)(spyi_sl_module *, spyi_sl_blob **);
     spyi_sl_slot writeToFile;
     const char *(*getName)(spyi_sl_module *);
@@ -4668,6 +5506,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
     X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
     X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
+    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
     X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
     X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \
@@ -4695,26 +5535,53 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                           \
     X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                            \
     X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                       \
-    X(unsigned, spReflectionType_GetResourceShape, (spyi_sl_type *))                                         \
-    X(unsigned, spReflectionType_GetResourceAccess, (spyi_sl_type *))                                        \
-    X(spyi_sl_type *, spReflectionTypeLayout_GetType, (spyi_sl_type_layout *))                               \
-    X(unsigned, spReflectionTypeLayout_getKind, (spyi_sl_type_layout *))                                     \
-    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
-    X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
-    X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
-    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
-    X(spyi_sl_variable_layout *, spReflection_getGlobalParamsVarLayout, (spyi_sl_layout *))                  \
+    X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
+    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
+    X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
+    X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
+    X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \
+    X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                              \
+    X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))               \
+    X(unsigned, spReflectionGeneric_GetTypeParameterConstraintCount,                                         \
+      (spyi_sl_generic *, spyi_sl_variable *))                                                               \
+    X(spyi_sl_type *, spReflectionGeneric_GetTypeParameterConstraintType,                                    \
+      (spyi_sl_generic *, spyi_sl_variable *, unsigned))                                                     \
+    X(unsigned, spReflectionGeneric_GetValueParameterCount, (spyi_sl_generic *))                             \
+    X(spyi_sl_variable *, spReflectionGeneric_GetValueParameter, (spyi_sl_generic *, unsigned))              \
+    X(spyi_sl_decl *, spReflectionFunction_asDecl, (spyi_sl_function *))                                     \
+    X(unsigned, spReflectionFunction_GetUserAttributeCount, (spyi_sl_function *))                            \
+    X(spyi_sl_attribute *, spReflectionFunction_GetUserAttribute, (spyi_sl_function *, unsigned))            \
+    X(unsigned, spReflectionVariable_GetUserAttributeCount, (spyi_sl_variable *))                            \
+    X(spyi_sl_attribute *, spReflectionVariable_GetUserAttribute, (spyi_sl_variable *, unsigned))            \
+    X(unsigned, spReflectionType_GetUserAttributeCount, (spyi_sl_type *))                                    \
+    X(spyi_sl_attribute *, spReflectionType_GetUserAttribute, (spyi_sl_type *, unsigned))                    \
+    X(const char *, spReflectionUserAttribute_GetName, (spyi_sl_attribute *))                                \
+    X(unsigned, spReflectionUserAttribute_GetArgumentCount, (spyi_sl_attribute *))                           \
+    X(spyi_sl_type *, spReflectionUserAttribute_GetArgumentType, (spyi_sl_attribute *, unsigned))            \
+    X(spyi_sl_result, spReflectionUserAttribute_GetArgumentValueInt, (spyi_sl_attribute *, unsigned, int *)) \
+    X(spyi_sl_result, spReflectionUserAttribute_GetArgumentValueFloat,                                       \
+      (spyi_sl_attribute *, unsigned, float *))                                                              \
+    X(const char *, spReflectionUserAttribute_GetArgumentValueString,                                        \
+      (spyi_sl_attribute *, unsigned, size_t *))                                                             \
+    X(spyi_sl_result, spReflectionVariable_GetDefaultValueInt, (spyi_sl_variable *, int64_t *))              \
+    X(spyi_sl_result, spReflectionVariable_GetDefaultValueFloat, (spyi_sl_variable *, float *))              \
+    X(spyi_sl_type *, spReflectionType_GetResourceResultType, (spyi_sl_type *))                              \
+    X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
+    X(uint64_t, spReflection_getEntryPointCount, (spyi_sl_layout *))                                         \
     X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
-    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getVarLayout, (spyi_sl_entry_layout *))              \
     X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
     X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
-      (spyi_sl_entry_layout *, unsigned))
+      (spyi_sl_entry_layout *, unsigned))                                                                    \
+    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
+    X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
+    X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
+    X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
@@ -4759,6 +5626,8 @@ typedef struct spyi_sl_live {
     spyi_sl_layout *layout;    // of the module: where names are looked up
     spyi_sl_component **links; // modules of the linked units, borrowed
     uint32_t link_count;
+    spyi_sl_component **conformances; // ours
+    uint32_t conformance_count;
     size_t kept_kib;      // estimate of what queries and kernels have left in it
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
     uint32_t by_id_count;
@@ -4775,8 +5644,15 @@ typedef struct spyi_sl_stored {
 
 typedef struct spyi_sl_source_files { // the file system that Slang sees; `object` is first
     spyi_sl_files object;
-    const spyi_compiler *compiler;
+    spyi_compiler *compiler;
 } spyi_sl_source_files;
+
+// A unit that is being loaded. Files are read only then: what kernels and fresh sessions need is in memory.
+typedef struct spyi_sl_loading {
+    spyi_unit *unit;
+    spyi_sl_session *session;
+    spyi_text notes; // about files that were there and could not be used
+} spyi_sl_loading;
 
 struct spyi_compiler {
     spyi_context *ctx;
@@ -4787,15 +5663,33 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
-    const spyi_sl_library *library; // NULL until the first unit
+    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library;  // NULL until the first unit
+    uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
+    spy_file_hook hook;
+    spyi_sl_loading *loading; // NULL: no unit is
     spyi_atomic loads;
 };
 
+typedef struct spyi_sl_watched { // a file that a unit was made of, or would have been
+    char *path;
+    uint64_t stamp; // before it was read; 0: it was not there
+} spyi_sl_watched;
+
 struct spyi_unit {
     spyi_compiler *compiler;
+    uint32_t serial;        // unique in the compiler
     spyi_atomic references; // its owner and the units that link it
     char *name, *path;
+    char *given_name, *given_path; // as in the desc; NULL: not given
+    spyi_text given;               // text or precompiled bytes of the desc
+    bool has_given, precompiled;
+    char **conformances;
+    size_t conformance_count;
+    spy_compile_options options;
+    spyi_sl_watched *watched;
+    size_t watched_count;
     char **include_paths;
     size_t include_path_count;
     spy_define *defines;
@@ -4812,6 +5706,35 @@ struct spyi_unit {
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
 
+// >>source.c: where text comes from
+
+// The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
+SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
+// The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
+SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
+SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
+// Takes our seal off a precompiled module and checks it. false: damaged, or of another Slang; `error` says which.
+SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, spyi_text *bytes,
+                                spyi_text *error);
+SPYI_FN void spyi_source_seal(spyi_text *bytes);
+SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
+// Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.
+SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
+
+// >>options.c
+
+enum { SPYI_SL_MOST_OPTIONS = 10 };
+// Fills `out` with what every session has and what the unit asks for; gives their number.
+SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
+// Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
+SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
+
+// >>code.c
+
+// "Type : IInterface" or "Type : IInterface = id" as a part of programs; NULL: `messages` says why.
+SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                               spyi_text *messages);
+
 // >>reflect.c
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
@@ -4822,6 +5745,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Has types that only a link completes known as without layout, before libslang is asked for one.
+SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
 // The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
@@ -4837,23 +5762,14 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
 
-// >>inputs.c
+// >>entry.c
+// Where the parameters of a linked program's entry point lie.
+SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
-// A shader parameter with its binding as Slang numbers it.
-typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none
-    uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
-} spyi_sl_binding;
+// >>names.c
 
-// All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
-SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
-                                 spyi_inputs *inputs, spyi_sl_binding **bindings);
-
-// >>remap.c
-
-// Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
-                             const spyi_sl_binding *bindings, spyi_text *messages);
+// Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
+SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 // >>compiler/type.c -----------------------------------------------------------------------------------------
 
@@ -4914,7 +5830,6 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -5123,22 +6038,10 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
-// "StructuredBuffer<float, DefaultDataLayout>" as people write it.
-static char *spyi_type_short_name(const char *name) {
-    static const char dropped[] = ", DefaultDataLayout";
-    spyi_text text = { NULL, 0, 0 };
-    for (const char *next = strstr(name, dropped); next; next = strstr(name, dropped)) {
-        spyi_text_add_n(&text, name, (size_t)(next - name));
-        name = next + sizeof dropped - 1;
-    }
-    spyi_text_add(&text, "%s", name);
-    return text.data;
-}
-
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_type_short_name(t.name);
+    t.display = spyi_strdup(t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }
@@ -5156,16 +6059,8 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
+        copy[i].device_offset = fields[i].device_offset;
     }
-    return spyi_type_intern(types, &t);
-}
-
-const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
-    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
-    t.name = spyi_strdup(name);
-    t.display = spyi_type_short_name(name);
-    t.host_align = t.device_align = 1;
-    t.element = element;
     return spyi_type_intern(types, &t);
 }
 
@@ -5830,6 +6725,308 @@ void spyi_sl_release(void) {
     spyi_global_unlock();
 }
 
+// >>compiler/source.c ---------------------------------------------------------------------------------------
+
+// Where a unit's text comes from: the file hook, the disk, the search paths. What was asked for is remembered with a
+// stamp of each file, so that a change is noticed; what precompiled modules hold is checked before Slang sees it.
+
+// >>files that a unit depends on
+
+static uint64_t spyi_source_stamp(const spyi_compiler *c, const char *path) {
+    uint64_t stamp = c->hook.stamp ? c->hook.stamp(path, c->hook.user_data) : 0;
+    return stamp ? stamp : spyi_file_stamp(path);
+}
+
+static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
+    for (size_t i = 0; i < unit->watched_count; ++i)
+        if (strcmp(unit->watched[i].path, path) == 0) return;
+    if (unit->watched_count % 16 == 0) {
+        spyi_sl_watched *grown =
+            (spyi_sl_watched *)realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
+        if (!grown) return; // one file less to notice
+        unit->watched = grown;
+    }
+    unit->watched[unit->watched_count].path = spyi_strdup(path);
+    unit->watched[unit->watched_count].stamp = stamp;
+    if (unit->watched[unit->watched_count].path) unit->watched_count++;
+}
+
+void spyi_unit_unwatch(spyi_unit *unit) {
+    for (size_t i = 0; i < unit->watched_count; ++i) free(unit->watched[i].path);
+    free(unit->watched);
+    unit->watched = NULL;
+    unit->watched_count = 0;
+}
+
+void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed) {
+    spyi_sl_watched *old = unit->watched;
+    size_t count = unit->watched_count;
+    unit->watched = failed ? failed->watched : NULL;
+    unit->watched_count = failed ? failed->watched_count : 0;
+    if (failed) {
+        failed->watched = NULL;
+        failed->watched_count = 0;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        spyi_unit_watch(unit, old[i].path, spyi_source_stamp(unit->compiler, old[i].path));
+        free(old[i].path);
+    }
+    free(old);
+}
+
+bool spyi_unit_changed(const spyi_unit *unit) {
+    for (size_t i = 0; i < unit->watched_count; ++i)
+        if (spyi_source_stamp(unit->compiler, unit->watched[i].path) != unit->watched[i].stamp) return true;
+    return false;
+}
+
+// "a/./b/../c.slang" and "a\c.slang" become "a/c.slang": a path is compared as it is meant.
+static void spyi_source_plain_path(const char *path, spyi_text *out) {
+    if (*path == '/' || *path == '\\') spyi_text_add(out, "/");
+    size_t root = out->size, climbs = root; // up to `climbs` there are only ".."
+    while (*path) {
+        size_t n = strcspn(path, "/\\");
+        bool up = n == 2 && path[0] == '.' && path[1] == '.';
+        if (up && out->size > climbs) { // takes the last part off
+            while (out->size > root && out->data[out->size - 1] != '/') --out->size;
+            if (out->size > root) --out->size;
+            out->data[out->size] = '\0';
+        } else if (n && !(n == 1 && path[0] == '.')) {
+            if (out->size > root) spyi_text_add(out, "/");
+            spyi_text_add_n(out, path, n);
+            if (up) climbs = out->size;
+        }
+        path += n + (path[n] != '\0');
+    }
+}
+
+bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
+    if (other->has_given && !other->given_path) return false; // its path is made up
+    spyi_text wanted = { NULL, 0, 0 }, path = { NULL, 0, 0 };
+    bool found = false;
+    spyi_source_plain_path(other->path, &wanted);
+    for (size_t i = 0; i < unit->watched_count && !found; ++i) {
+        spyi_text_clear(&path);
+        spyi_source_plain_path(unit->watched[i].path, &path);
+        found = unit->watched[i].stamp && strcmp(spyi_text_str(&path), spyi_text_str(&wanted)) == 0;
+    }
+    spyi_text_free(&path);
+    spyi_text_free(&wanted);
+    return found;
+}
+
+// >>reading
+
+bool spyi_source_read(spyi_compiler *c, const char *path, spyi_text *out) {
+    spyi_sl_loading *loading = c->loading;
+    // Stamped before it is read: what is written meanwhile counts as a change.
+    if (loading) spyi_unit_watch(loading->unit, path, spyi_source_stamp(c, path));
+    spy_file file;
+    memset(&file, 0, sizeof file);
+    if (!c->hook.open || !c->hook.open(path, &file, c->hook.user_data)) return spyi_file_read(path, out);
+    bool good = file.data || file.size_bytes == 0;
+    spyi_text_clear(out);
+    if (good && file.size_bytes) spyi_text_add_n(out, (const char *)file.data, file.size_bytes);
+    if (!good && loading)
+        spyi_text_add(&loading->notes, "%s: the file hook gave %zu bytes at NULL\n", path, file.size_bytes);
+    if (c->hook.close) c->hook.close(&file, c->hook.user_data);
+    return good;
+}
+
+static bool spyi_source_is_absolute(const char *path) {
+    return path[0] == '/' || path[0] == '\\' || (path[0] && path[1] == ':');
+}
+
+spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error) {
+    spyi_compiler *c = unit->compiler;
+    if (spyi_source_read(c, path, out)) return SPY_OK;
+    size_t count = spyi_source_is_absolute(path) ? 0 : unit->include_path_count + c->include_path_count;
+    spyi_text at = { NULL, 0, 0 };
+    spyi_text_add(error, "%s: the file cannot be read", path);
+    for (size_t i = 0; i < count; ++i) {
+        const char *folder = i < unit->include_path_count ? unit->include_paths[i]
+                                                          : c->include_paths[i - unit->include_path_count];
+        spyi_text_clear(&at);
+        spyi_text_add(&at, "%s/%s", folder, path);
+        if (spyi_source_read(c, at.data, out)) {
+            free(unit->path);
+            unit->path = at.data;
+            spyi_text_free(error);
+            return SPY_OK;
+        }
+        spyi_text_add(error, "%s%s", i ? ", " : "; nor is it in the include paths ", folder);
+    }
+    spyi_text_free(&at);
+    return SPY_ERROR_IO;
+}
+
+// >>precompiled modules
+
+// libslang crashes on a damaged module (in 15 of 40 tries with one byte to twenty changed) and on one that another
+// version wrote. So a file that we write ends with a seal, which Slang's own readers skip: a word and a hash of what
+// stands before it. Of a file without one (slangc's) only the frame and the version can be checked.
+static const char spyi_source_seal_word[8] = { 'S', 'P', 'Y', 'S', 'E', 'A', 'L', '1' };
+enum { SPYI_SOURCE_SEAL_SIZE = 16, SPYI_SOURCE_FRAME_SIZE = 12 };
+
+bool spyi_source_is_precompiled(const char *path) {
+    static const char ending[] = ".slang-module";
+    size_t n = path ? strlen(path) : 0;
+    return n >= sizeof ending - 1 && strcmp(path + n - (sizeof ending - 1), ending) == 0;
+}
+
+void spyi_source_seal(spyi_text *bytes) {
+    uint64_t hash = spyi_hash(bytes->data, bytes->size, 0);
+    spyi_text_add_n(bytes, spyi_source_seal_word, sizeof spyi_source_seal_word);
+    spyi_text_add_n(bytes, (const char *)&hash, sizeof hash);
+}
+
+bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, spyi_text *bytes,
+                        spyi_text *error) {
+    size_t size = bytes->size, framed = 0;
+    if (size < SPYI_SOURCE_FRAME_SIZE || memcmp(bytes->data, "RIFF", 4) != 0) {
+        spyi_text_add(error, "is not a precompiled Slang module, or damaged at its beginning");
+        return false;
+    }
+    for (int i = 3; i >= 0; --i) framed = framed << 8 | (uint8_t)bytes->data[4 + i];
+    framed += 8;
+    bool room = size >= SPYI_SOURCE_FRAME_SIZE + SPYI_SOURCE_SEAL_SIZE;
+    const char *seal = bytes->data + (room ? size - SPYI_SOURCE_SEAL_SIZE : 0);
+    bool sealed = room && memcmp(seal, spyi_source_seal_word, sizeof spyi_source_seal_word) == 0;
+    if (sealed) bytes->size = size - SPYI_SOURCE_SEAL_SIZE;
+    bool good = bytes->size == framed;
+    if (sealed && good) {
+        uint64_t hash = spyi_hash(bytes->data, framed, 0);
+        good = memcmp(seal + sizeof spyi_source_seal_word, &hash, sizeof hash) == 0;
+    }
+    if (!good) {
+        spyi_text_add(error, "is damaged or cut off (%zu bytes)", size);
+        return false;
+    }
+    spyi_sl_int version = 0;
+    const char *writer = NULL, *name = NULL;
+    spyi_sl_blob *blob = library->slang_createBlob(bytes->data, bytes->size);
+    spyi_sl_result result =
+        blob ? session->v->loadModuleInfoFromIRBlob(session, blob, &version, &writer, &name) : -1;
+    if (result < 0 || !writer) {
+        spyi_text_add(error, "is not a precompiled Slang module, or damaged");
+        good = false;
+    } else if (strcmp(writer, library->version) != 0) {
+        spyi_text_add(error, "was written by Slang %s, and only that version can read it; this is Slang %s",
+                      writer, library->version);
+        good = false;
+    }
+    spyi_sl_blob_free(&blob);
+    return good;
+}
+
+bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
+    spyi_sl_blob *blob = NULL;
+    spyi_global_lock();
+    spyi_sl_module *module = unit->live->module;
+    bool good = module->v->serialize(module, &blob) >= 0 && blob && blob->v->getBufferSize(blob) > 0;
+    spyi_text_clear(out);
+    if (good)
+        spyi_text_add_n(out, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
+    spyi_sl_blob_free(&blob);
+    spyi_global_unlock();
+    if (good) spyi_source_seal(out);
+    return good;
+}
+
+// >>compiler/options.c --------------------------------------------------------------------------------------
+
+// Compile options of a unit: what is asked of every session that has it, and what cannot be had.
+
+static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
+    spyi_sl_option o;
+    memset(&o, 0, sizeof o);
+    o.name = name;
+    o.value.kind = SPYI_SL_OPTION_KIND_INT;
+    o.value.int0 = value;
+    return o;
+}
+
+// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
+// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+static int32_t spyi_sl_optimization(spy_optimization o) {
+    switch (o) {
+    case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
+    case SPY_OPTIMIZATION_HIGH: return SPYI_SL_OPTIMIZATION_HIGH;
+    case SPY_OPTIMIZATION_HIGHEST: return SPYI_SL_OPTIMIZATION_MAXIMAL;
+    default: return SPYI_SL_OPTIMIZATION_NONE;
+    }
+}
+
+uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]) {
+    const spy_compile_options *o = &unit->options;
+    uint32_t n = 0;
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
+    out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
+    if (unit->compiler->target == SPYI_TARGET_SPIRV)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, spyi_sl_optimization(o->optimization));
+    if (o->debug_info == SPY_DEBUG_INFO_LINES || o->debug_info == SPY_DEBUG_INFO_FULL)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_DEBUG_INFO, o->debug_info == SPY_DEBUG_INFO_FULL
+                                                                     ? SPYI_SL_DEBUG_STANDARD
+                                                                     : SPYI_SL_DEBUG_MINIMAL);
+    if (o->float_mode != SPY_FLOAT_MODE_DEFAULT)
+        out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_FLOAT_MODE, o->float_mode == SPY_FLOAT_MODE_FAST
+                                                                     ? SPYI_SL_FLOAT_FAST
+                                                                     : SPYI_SL_FLOAT_PRECISE);
+    if (o->experimental_features) out[n++] = spyi_sl_int_option(SPYI_SL_OPTION_EXPERIMENTAL, 1);
+    SPYI_ASSERT(n <= SPYI_SL_MOST_OPTIONS);
+    return n;
+}
+
+// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+static bool spyi_sl_knows_precise(const char *version) {
+    char *end = NULL;
+    unsigned long year = strtoul(version, &end, 10);
+    unsigned long release = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return year > 2026 || (year == 2026 && release >= 14);
+}
+
+spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
+    const spy_compile_options *o = &unit->options;
+    const spyi_sl_library *lib = unit->compiler->library;
+    if ((unsigned)o->optimization > SPY_OPTIMIZATION_HIGHEST ||
+        (unsigned)o->debug_info > SPY_DEBUG_INFO_FULL || (unsigned)o->float_mode > SPY_FLOAT_MODE_FAST) {
+        spyi_text_add(error,
+                      "options have optimization %d, debug_info %d, float_mode %d; one is not of its enum",
+                      (int)o->optimization, (int)o->debug_info, (int)o->float_mode);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    bool optimize = o->optimization > SPY_OPTIMIZATION_NONE;
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) {
+        if (!optimize && o->debug_info <= SPY_DEBUG_INFO_NONE && o->float_mode == SPY_FLOAT_MODE_DEFAULT)
+            return SPY_OK;
+        spyi_text_add(error,
+                      "options.optimization, debug_info and float_mode reach SPIR-V only, not this backend");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (optimize &&
+        lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
+        spyi_text_add(
+            error,
+            "options.optimization needs the library slang-glslang of Slang %s beside %s; without it only "
+            "SPY_OPTIMIZATION_NONE is possible",
+            lib->version, lib->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_PRECISE && !spyi_sl_knows_precise(lib->version)) {
+        spyi_text_add(error,
+                      "options.float_mode: Slang %s makes the same SPIR-V for PRECISE as without it; 2026.14 "
+                      "and later honour it",
+                      lib->version);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (o->float_mode == SPY_FLOAT_MODE_FAST)
+        spyi_text_add(notes, "options.float_mode: FAST has no effect on SPIR-V\n");
+    return SPY_OK;
+}
+
 // >>compiler/session.c --------------------------------------------------------------------------------------
 
 // Compilers, units and their sessions: reading a module's file, loading it with what it imports, keeping all
@@ -5910,7 +7107,8 @@ static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
 }
 
 static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
-    const spyi_compiler *compiler = ((const spyi_sl_source_files *)self)->compiler;
+    spyi_compiler *compiler = ((spyi_sl_source_files *)self)->compiler;
+    spyi_sl_loading *loading = compiler->loading;
     spyi_text text = { NULL, 0, 0 };
     const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
     bool found = false;
@@ -5918,14 +7116,25 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     if (embedded) {
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            const spyi_sl_stored *stored = &compiler->embedded_stored[i];
             size_t n = strlen(compiler->embedded[i].name);
-            found =
-                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+            if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+                *out = compiler->library->slang_createBlob(stored->data, stored->size);
+                return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+            }
+            found = strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
-    } else {
-        found = spyi_file_read(path, &text);
+    } else if (loading) {
+        found = spyi_source_read(compiler, path, &text);
+        if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
+            spyi_text why = { NULL, 0, 0 };
+            found = spyi_source_unseal(compiler->library, loading->session, &text, &why);
+            if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
+            spyi_text_free(&why);
+        }
     }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
@@ -5941,31 +7150,12 @@ static const spyi_sl_files_table spyi_sl_files_functions = {
 
 // >>sessions
 
-static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
-    spyi_sl_option o;
-    memset(&o, 0, sizeof o);
-    o.name = name;
-    o.value.kind = SPYI_SL_OPTION_KIND_INT;
-    o.value.int0 = value;
-    return o;
-}
-
 static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_global *global = c->library->global;
     spyi_sl_session *session = NULL;
-    spyi_sl_option options[8];
-    uint32_t option_count = 0;
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks
-    // its library (slang-glslang), and both wheels then give the same code. Slang's own passes run all the
-    // same.
-    if (c->target == SPYI_TARGET_SPIRV)
-        options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+    spyi_sl_option options[SPYI_SL_MOST_OPTIONS];
+    uint32_t option_count = spyi_sl_options(unit, options);
 
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
@@ -6016,6 +7206,9 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
 static void spyi_sl_live_close(spyi_sl_live *live) {
     if (!live) return;
+    for (uint32_t i = 0; i < live->conformance_count; ++i)
+        live->conformances[i]->v->release(live->conformances[i]);
+    free((void *)live->conformances);
     if (live->session) live->session->v->release(live->session); // its modules go with it
     free(live->links);
     free(live->by_id);
@@ -6038,9 +7231,11 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
 
 // Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
 // loaded before their importers, so what fails is tried again after the others.
-static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session,
+static spyi_sl_module *spyi_sl_load_stored(spyi_compiler *c, spyi_sl_session *session,
                                            const spyi_sl_stored *stored, size_t count, const char *name) {
     spyi_sl_module *module = NULL;
+    spyi_sl_loading *loading = c->loading;
+    c->loading = NULL; // the files may have changed since
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -6057,6 +7252,7 @@ static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_sessi
             if (!module) ++missing;
         }
     }
+    c->loading = loading;
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
@@ -6069,6 +7265,33 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
+static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
+    spyi_sl_blob *blob = NULL;
+    if (module->v->serialize(module, &blob) < 0 || !blob) return false;
+    size_t size = blob->v->getBufferSize(blob);
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    stored->name = spyi_strdup(name ? name : "");
+    stored->path = spyi_strdup(path ? path : "");
+    stored->data = malloc(size ? size : 1);
+    stored->size = size;
+    if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
+    spyi_sl_blob_free(&blob);
+    return stored->data != NULL;
+}
+
+// The next sessions get the embedded modules that this one has compiled in serialized form.
+static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
+    for (size_t i = 0; i < compiler->embedded_count; ++i) {
+        spyi_sl_module *module = NULL;
+        if (compiler->embedded_stored[i].data ||
+            !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
+            continue;
+        const char *path = module->v->getFilePath(module);
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+            spyi_sl_serialize(module, &compiler->embedded_stored[i]);
+    }
+}
+
 // Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
 // serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
@@ -6079,21 +7302,7 @@ static bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        spyi_sl_blob *blob = NULL;
-        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
-            good = false;
-        } else {
-            size_t size = blob->v->getBufferSize(blob);
-            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
-            spyi_sl_stored *s = &stored[kept++];
-            s->name = spyi_strdup(name ? name : "");
-            s->path = spyi_strdup(path ? path : "");
-            s->data = malloc(size ? size : 1);
-            s->size = size;
-            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
-            else good = false;
-        }
-        spyi_sl_blob_free(&blob);
+        good = m && spyi_sl_serialize(m, &stored[kept++]);
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -6110,8 +7319,41 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
     return false;
 }
 
-// A session with the unit's modules: from `text`, or from what is stored when text is NULL.
-static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_text *messages) {
+// The unit's own module, from its text or its precompiled form.
+static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
+                                            spyi_text *messages) {
+    const spyi_sl_library *library = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL, *blob = NULL;
+    spyi_sl_module *module = NULL;
+    unit->compiler->loading->session = session;
+    if (!unit->precompiled) {
+        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
+                                                        spyi_text_str(content), &diagnostics);
+    } else if (spyi_source_unseal(library, session, content, messages)) {
+        blob = library->slang_createBlob(content->data, content->size);
+        module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
+                      : NULL;
+        if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
+    }
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_blob_free(&blob);
+    return module;
+}
+
+// The unit's conformances as parts of programs. On failure `messages` says which one is none.
+static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
+    live->conformances =
+        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+    for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
+        spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
+        if (!made) return false;
+        live->conformances[live->conformance_count++] = made;
+    }
+    return live->conformances != NULL;
+}
+
+// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
+static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi_text *messages) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
@@ -6126,13 +7368,9 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            if (text)
-                live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name,
-                                                                            unit->path, text, &diagnostics);
-            else
-                live->module =
-                    spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            live->module =
+                content ? spyi_sl_load_content(unit, live->session, content, messages)
+                        : spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
@@ -6155,6 +7393,11 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     if (!live->layout) {
         if (live->module)
             spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
+        spyi_sl_live_close(live);
+        return NULL;
+    }
+    spyi_sl_note_externs(unit, live);
+    if (!spyi_sl_conform(unit, live, messages)) {
         spyi_sl_live_close(live);
         return NULL;
     }
@@ -6192,9 +7435,11 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_count = desc->embedded_count;
+    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
+    c->hook = desc->files;
     return c;
 }
 
@@ -6202,6 +7447,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -6235,7 +7481,12 @@ static void spyi_unit_free(spyi_unit *unit) {
     }
     free(unit->defines);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
+    spyi_sl_free_strings(unit->conformances, unit->conformance_count);
     spyi_sl_stored_free(unit->stored, unit->stored_count);
+    spyi_unit_unwatch(unit);
+    spyi_text_free(&unit->given);
+    free(unit->given_name);
+    free(unit->given_path);
     free(unit->name);
     free(unit->path);
     free(unit);
@@ -6245,13 +7496,24 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
+    unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
+    unit->given_name = spyi_strdup(desc->name);
+    unit->given_path = spyi_strdup(desc->path);
+    unit->has_given = desc->source || desc->precompiled;
+    unit->precompiled = desc->precompiled || (!desc->source && spyi_source_is_precompiled(desc->path));
+    if (desc->precompiled)
+        spyi_text_add_n(&unit->given, (const char *)desc->precompiled, desc->precompiled_size);
+    else if (desc->source)
+        spyi_text_add_n(&unit->given, desc->source,
+                        desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
-    else spyi_text_add(&path, "%s.slang", unit->name);
+    else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
+    unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
     unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
@@ -6260,6 +7522,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
         unit->define_count = i + 1;
     }
+    unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
+    unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
     unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
@@ -6269,53 +7533,128 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
-                          spyi_text *error) {
-    spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
-    *result = NULL;
-    if (desc->source) {
-        spyi_text_add_n(&text, desc->source, desc->source_size ? desc->source_size : strlen(desc->source));
-    } else if (!desc->path) {
+// The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
+// file's, or NULL.
+static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_text *content,
+                                    spyi_text *error) {
+    const char *place = unit->given_path ? unit->path : "the source";
+    if (instead) {
+        spyi_text ignored = { NULL, 0, 0 };
+        (void)spyi_source_find(unit, unit->given_path, content, &ignored); // its next change is what counts
+        spyi_text_free(&ignored);
+        spyi_text_clear(content);
+        spyi_text_add(content, "%s", instead);
+        unit->precompiled = false;
+    } else if (unit->has_given) {
+        if (unit->given.size) spyi_text_add_n(content, unit->given.data, unit->given.size);
+    } else if (!unit->given_path) {
         spyi_text_add(error, "a module needs a path or a source");
         return SPY_ERROR_INVALID_ARGUMENT;
-    } else if (!spyi_file_read(desc->path, &text)) {
-        spyi_text_add(error, "%s: the file cannot be read", desc->path);
-        spyi_text_free(&text);
-        return SPY_ERROR_IO;
+    } else {
+        spy_status status = spyi_source_find(unit, unit->given_path, content, error);
+        if (status != SPY_OK) return status;
+        place = unit->path;
     }
-    if (text.size && memchr(text.data, '\0', text.size)) {
-        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte",
-                      desc->path ? desc->path : "the source");
-        spyi_text_free(&text);
+    if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;
     }
-    spy_status status = spyi_compiler_ready(compiler, error);
-    spyi_unit *unit = status == SPY_OK ? spyi_unit_make(compiler, desc) : NULL;
-    if (unit) {
+    return SPY_OK;
+}
+
+// Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
+static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
+    spyi_compiler *compiler = unit->compiler;
+    spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_sl_loading loading;
+    memset(&loading, 0, sizeof loading);
+    loading.unit = unit;
+    spyi_global_lock();
+    compiler->loading = &loading;
+    spy_status status = spyi_unit_content(unit, instead, &content, error);
+    compiler->loading = NULL;
+    spyi_global_unlock();
+    if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
+    if (status == SPY_OK) status = spyi_sl_check_options(unit, &loading.notes, error);
+    if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
         spyi_global_lock();
-        unit->live = spyi_sl_live_open(unit, spyi_text_str(&text), &messages);
-        if (!unit->live) {
-            status = SPY_ERROR_COMPILE;
-            spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
-        } else {
+        compiler->loading = &loading;
+        unit->live = spyi_sl_live_open(unit, &content, &messages);
+        compiler->loading = NULL;
+        if (unit->live)
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
-        }
+        if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
-        if (status == SPY_OK && messages.size)
+        bool strict = unit->live && messages.size && unit->options.warnings_as_errors;
+        if (!unit->live || strict) {
+            status = SPY_ERROR_COMPILE;
+            spyi_text_add(error, "module '%s' %s:\n%s", unit->name,
+                          strict              ? "has warnings, which are errors by its options"
+                          : unit->precompiled ? "cannot be loaded"
+                                              : "does not compile",
+                          spyi_text_str(&messages));
+        } else if (messages.size) {
             spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&messages));
-        if (status == SPY_OK) *result = unit;
-        else spyi_unit_release(unit);
-    } else if (status == SPY_OK) {
-        status = SPY_ERROR_OUT_OF_MEMORY;
+        }
     }
-    spyi_text_free(&text);
+    if (loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", loading.notes.data);
+    else if (loading.notes.size)
+        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, loading.notes.data);
+    spyi_text_free(&loading.notes);
+    spyi_text_free(&content);
     spyi_text_free(&messages);
     spyi_text_free(&step);
     return status;
+}
+
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
+                          spyi_text *error) {
+    spyi_unit *unit = spyi_unit_make(compiler, desc);
+    spy_status status = unit ? spyi_unit_open(unit, NULL, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *result = status == SPY_OK ? unit : NULL;
+    if (status != SPY_OK) spyi_unit_release(unit);
+    return status;
+}
+
+spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const *link, spyi_unit **fresh,
+                            spyi_text *error) {
+    spyi_unit_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.path = old->given_path;
+    desc.name = old->given_name;
+    if (source && old->has_given) {
+        desc.source = source;
+    } else if (old->has_given && old->precompiled) {
+        desc.precompiled = spyi_text_str(&old->given);
+        desc.precompiled_size = old->given.size;
+    } else if (old->has_given) {
+        desc.source = spyi_text_str(&old->given);
+        desc.source_size = old->given.size;
+    }
+    desc.include_paths = (const char *const *)old->include_paths;
+    desc.include_path_count = old->include_path_count;
+    desc.defines = old->defines;
+    desc.define_count = old->define_count;
+    desc.link = link;
+    desc.link_count = old->link_count;
+    desc.conformances = (const char *const *)old->conformances;
+    desc.conformance_count = old->conformance_count;
+    desc.options = old->options;
+    spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
+    spy_status status =
+        unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *fresh = status == SPY_OK ? unit : NULL;
+    if (unit && status != SPY_OK) spyi_unit_give_up(old, unit);
+    return status;
+}
+
+void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
+    spyi_unit_watch_too(unit, fresh);
+    spyi_unit_release(fresh);
 }
 
 void spyi_unit_release(spyi_unit *unit) {
@@ -6328,6 +7667,18 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
+}
+
+uint32_t spyi_unit_serial(const spyi_unit *unit) {
+    return unit->serial;
 }
 
 // >>compiler/reflect.c --------------------------------------------------------------------------------------
@@ -6467,6 +7818,36 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
     slot->type = type;
 }
 
+static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_decl *decl) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        if (kind == SPYI_SL_DECL_NAMESPACE || kind == SPYI_SL_DECL_STRUCT)
+            spyi_sl_note_externs_in(unit, live, child);
+        if (kind != SPYI_SL_DECL_STRUCT ||
+            !lib->spReflectionDecl_findModifier(child, SPYI_SL_MODIFIER_EXTERN))
+            continue;
+        spyi_sl_type *type = lib->spReflection_getTypeFromDecl(child);
+        if (!type) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_sl_full_name(unit, type, &name);
+        spyi_sl_known_add(live, type, spyi_type_other(unit->compiler->types, spyi_text_str(&name)));
+        spyi_text_free(&name);
+    }
+}
+
+// libslang crashes when it is asked for the layout of an extern struct, or of a struct that has one as a field.
+void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int i = 0; i < count; ++i) {
+        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, i);
+        spyi_sl_decl *root = m ? m->v->getModuleReflection(m) : NULL;
+        if (root) spyi_sl_note_externs_in(unit, live, root);
+    }
+}
+
 static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
@@ -6491,6 +7872,12 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = NULL;
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        if (!v ||
+            spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false)->kind == SPYI_TYPE_OTHER)
+            return spyi_type_other(types, name);
+    }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     if (!layout) return spyi_type_other(types, name);
@@ -6590,12 +7977,6 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
-    case SPYI_SL_KIND_CONSTANT_BUFFER:
-    case SPYI_SL_KIND_PARAMETER_BLOCK: {
-        spyi_sl_type *held = lib->spReflectionType_GetElementType(slang);
-        if (held) type = spyi_type_holder(types, name, spyi_sl_to_type(unit, live, held, open));
-        break;
-    }
     default: break;
     }
     if (!type) type = spyi_type_other(types, name);
@@ -6806,17 +8187,9 @@ void spyi_overloads_free(spyi_overloads *overloads) {
 
 // The names in a module, for "did you mean".
 
-enum { SPYI_SL_NEAR_COUNT = 3, SPYI_SL_DEEPEST = 8 };
+enum { SPYI_SL_DEEPEST = 8 };
 
-typedef struct spyi_sl_near {
-    spyi_unit *unit;
-    const char *wanted;
-    char *names[SPYI_SL_NEAR_COUNT]; // nearest first
-    unsigned distances[SPYI_SL_NEAR_COUNT];
-    uint32_t count;
-} spyi_sl_near;
-
-static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
+void spyi_near_offer(spyi_near *near_names, const char *name) {
     size_t length = strlen(near_names->wanted);
     unsigned distance = spyi_edit_distance(near_names->wanted, name),
              most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
@@ -6826,8 +8199,8 @@ static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
         if (strcmp(near_names->names[i], name) == 0) return; // another overload
     uint32_t at = near_names->count;
     while (at > 0 && near_names->distances[at - 1] > distance) --at;
-    if (at == SPYI_SL_NEAR_COUNT) return;
-    if (near_names->count == SPYI_SL_NEAR_COUNT) free(near_names->names[--near_names->count]);
+    if (at == SPYI_NEAR_COUNT) return;
+    if (near_names->count == SPYI_NEAR_COUNT) free(near_names->names[--near_names->count]);
     for (uint32_t i = near_names->count; i > at; --i) {
         near_names->names[i] = near_names->names[i - 1];
         near_names->distances[i] = near_names->distances[i - 1];
@@ -6837,16 +8210,26 @@ static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
     near_names->count++;
 }
 
+void spyi_near_text(spyi_near *near_names, spyi_text *out) {
+    for (uint32_t i = 0; i < near_names->count; ++i) {
+        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);
+        free(near_names->names[i]);
+    }
+    if (near_names->count) spyi_text_add(out, "?");
+    near_names->count = 0;
+}
+
 // Slang adds declarations of its own: constructors, and a derivative beside each differentiable function.
-static bool spyi_sl_is_synthesised(const char *name) {
+bool spyi_sl_is_synthesised(const char *name) {
     static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         if (strcmp(name, names[i]) == 0) return true;
     return name[0] == '$' || name[0] == '\0';
 }
 
-static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, const char *prefix, int depth) {
-    const spyi_sl_library *lib = near_names->unit->compiler->library;
+static void spyi_sl_near_walk(spyi_unit *unit, spyi_near *near_names, spyi_sl_decl *decl, const char *prefix,
+                              int depth) {
+    const spyi_sl_library *lib = unit->compiler->library;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
@@ -6859,32 +8242,27 @@ static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, cons
         spyi_text full = { NULL, 0, 0 };
         spyi_text_add(&full, "%s%s", prefix, name);
         if (kind == SPYI_SL_DECL_FUNCTION) {
-            spyi_sl_near_offer(near_names, spyi_text_str(&full));
+            spyi_near_offer(near_names, spyi_text_str(&full));
         } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic &&
                    depth < SPYI_SL_DEEPEST) {
             spyi_text_add(&full, "::");
-            spyi_sl_near_walk(near_names, child, spyi_text_str(&full), depth + 1);
+            spyi_sl_near_walk(unit, near_names, child, spyi_text_str(&full), depth + 1);
         }
         spyi_text_free(&full);
     }
 }
 
 void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
-    spyi_sl_near near_names;
+    spyi_near near_names;
     memset(&near_names, 0, sizeof near_names);
-    near_names.unit = unit;
     near_names.wanted = name;
     if (!name || strlen(name) > 200) return;
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
-    if (root) spyi_sl_near_walk(&near_names, root, "", 0);
+    if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
     spyi_global_unlock();
-    for (uint32_t i = 0; i < near_names.count; ++i) {
-        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names.names[i]);
-        free(near_names.names[i]);
-    }
-    if (near_names.count) spyi_text_add(out, "?");
+    spyi_near_text(&near_names, out);
 }
 
 // >>compiler/resolve.c --------------------------------------------------------------------------------------
@@ -6999,434 +8377,1264 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&query_path);
 }
 
-// >>compiler/inputs.c ---------------------------------------------------------------------------------------
+// >>compiler/entry.c ----------------------------------------------------------------------------------------
 
-// Shader parameters of a linked program: their paths, types and inputs, out of Slang's layout of it.
-//
-// Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
-// ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
-// Source: Slang's user guide, "Using the Reflection API".
+// Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
 
-enum { SPYI_SL_DEEPEST_INPUT = 16 };
-
-// Where a walk stands.
-typedef struct spyi_sl_at {
-    size_t set, binding;           // of the next descriptor
-    size_t offset;                 // bytes in the uniform buffer
-    size_t data_set, data_binding; // of the uniform buffer
-    size_t data_size;              // its bytes
-    bool parameter;
-    int depth;
-} spyi_sl_at;
-
-typedef struct spyi_sl_walk {
-    spyi_unit *unit;
-    spyi_sl_live *live;
-    const spyi_sl_library *lib;
-    spyi_inputs *inputs;
-    spyi_sl_binding *bindings;
-    uint32_t capacity;
-    bool failed; // out of memory
-} spyi_sl_walk;
-
-static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
-                              const spyi_sl_at *at) {
-    spyi_inputs *p = w->inputs;
-    if (p->count == w->capacity) {
-        uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
-        spyi_input *items = (spyi_input *)realloc(p->items, capacity * sizeof *items);
-        if (items) p->items = items;
-        spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
-        if (bindings) w->bindings = bindings;
-        w->failed = w->failed || !items || !bindings;
-        if (w->failed) return;
-        w->capacity = capacity;
-    }
-    spyi_sl_binding *binding = &w->bindings[p->count];
-    spyi_input *input = &p->items[p->count++];
-    memset(input, 0, sizeof *input);
-    input->kind = kind;
-    input->path = spyi_strdup(path);
-    input->type = type;
-    input->slot = -1;
-    input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
-    input->parameter = at->parameter;
-    bool data = kind == SPYI_INPUT_DATA, bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
-    binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
-    binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
-    binding->uniform_size = data ? (uint32_t)at->data_size : 0;
-    w->failed = w->failed || !input->path;
+static spyi_system spyi_sl_system(const char *semantic) {
+    static const struct {
+        const char *name;
+        spyi_system system;
+    } names[] = { { "SV_DISPATCHTHREADID", SPYI_SYSTEM_THREAD },
+                  { "SV_GROUPID", SPYI_SYSTEM_GROUP },
+                  { "SV_GROUPTHREADID", SPYI_SYSTEM_LOCAL },
+                  { "SV_GROUPINDEX", SPYI_SYSTEM_INDEX } };
+    char upper[32];
+    size_t n = semantic ? strlen(semantic) : 0;
+    if (n == 0 || n >= sizeof upper) return SPYI_SYSTEM_NONE;
+    for (size_t i = 0; i <= n; i++)
+        upper[i] = (char)(semantic[i] >= 'a' && semantic[i] <= 'z' ? semantic[i] - 'a' + 'A' : semantic[i]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(upper, names[i].name) == 0) return names[i].system;
+    return SPYI_SYSTEM_NONE;
 }
 
-static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
-                               spyi_sl_at at);
-
-static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
-                                const spyi_sl_at *at) {
-    unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
-    for (unsigned i = 0; i < count && !w->failed; ++i) {
-        spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
-        spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
-        const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
-        if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
-        spyi_text full = { NULL, 0, 0 };
-        spyi_sl_at inner = *at;
-        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0) inner.parameter = true;
-        spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
-        spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
-        spyi_text_free(&full);
+// Whether the module itself declares it as an entry point.
+static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
+    bool found = false;
+    int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
+    for (int32_t i = 0; i < count && !found; i++) {
+        spyi_sl_entry_point *entry = NULL;
+        if (live->module->v->getDefinedEntryPoint(live->module, i, &entry) < 0 || !entry) continue;
+        spyi_sl_function *function = entry->v->getFunctionReflection(entry);
+        const char *own = function ? lib->spReflectionFunction_GetName(function) : NULL;
+        found = own && strcmp(own, name) == 0;
+        entry->v->release(entry);
     }
+    return found;
 }
 
-// What lies in a ConstantBuffer<T> or ParameterBlock<T>.
-static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
-                                spyi_sl_at at) {
-    const spyi_sl_library *lib = w->lib;
-    spyi_sl_variable_layout *container = lib->spReflectionTypeLayout_getContainerVarLayout(layout);
-    spyi_sl_variable_layout *element = lib->spReflectionTypeLayout_GetElementVarLayout(layout);
-    if (!element) return;
-    at.data_set = at.set;
-    at.data_binding = at.binding;
-    if (container)
-        at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
-    at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
-                                                       SPYI_SL_CATEGORY_UNIFORM);
-    at.offset = 0;
-    spyi_sl_walk_input(w, element, path, at);
-}
-
-static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
-    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
-    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
-                                                                             : SPYI_INPUT_FOREIGN;
-}
-
-static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
-                               spyi_sl_at at) {
-    const spyi_sl_library *lib = w->lib;
-    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
-    spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
-    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT) return; // all globals together have no type
-    if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0) return; // fixed in the code
-    at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
-    at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
-    at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
-    unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
-    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
-        at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_SPACE);
-        at.binding = 0;
-    }
-    if ((kind == SPYI_SL_KIND_CONSTANT_BUFFER || kind == SPYI_SL_KIND_PARAMETER_BLOCK) &&
-        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_PUSH) == 0) {
-        spyi_sl_walk_holder(w, layout, path, at);
-        return;
-    }
-    if (!*path) {
-        spyi_sl_walk_fields(w, layout, path, &at);
-        return;
-    }
-    const spyi_type *type = spyi_sl_to_type(w->unit, w->live, slang, false);
-    size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
-    bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
-                       lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && at.data_size > 0)) {
-        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type.
-        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
-        if (type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
-            spyi_sl_walk_fields(w, layout, path, &at);
-    } else if (kind == SPYI_SL_KIND_STRUCT) {
-        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
-        spyi_sl_walk_fields(w, layout, path, &at);
-    } else {
-        spyi_sl_add_input(
-            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
-            type, &at);
-    }
-}
-
-bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout, spyi_inputs *inputs,
-                         spyi_sl_binding **bindings) {
+void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     const spyi_sl_library *lib = unit->compiler->library;
-    spyi_sl_walk w;
-    spyi_sl_at at;
-    memset(&w, 0, sizeof w);
-    memset(&at, 0, sizeof at);
-    w.unit = unit;
-    w.live = live;
-    w.lib = lib;
-    w.inputs = inputs;
-    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
-    spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
-    unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
-    at.parameter = true;
-    if (entry_place) {
-        at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
-        at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_entry_point *entry = NULL;
+    memset(out, 0, sizeof *out);
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 4);
+    live->module->v->findAndCheckEntryPoint(live->module, name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = entry ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
+        spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+        uint64_t size[3] = { 0, 0, 0 };
+        unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+        lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
+        // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
+        bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, name);
+        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
+        for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+            spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+            out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
+        }
     }
-    for (unsigned i = 0; i < count && !w.failed; ++i) {
-        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
-        spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
-        const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (name && strncmp(name, "spy", 3) != 0) spyi_sl_walk_input(&w, p, name, at);
-    }
-    memset(&at, 0, sizeof at);
-    spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
-    if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
-    *bindings = w.bindings;
-    return !w.failed;
+    if (entry) entry->v->release(entry);
+    spyi_global_unlock();
 }
 
-void spyi_inputs_free(spyi_inputs *inputs) {
-    for (uint32_t i = 0; i < inputs->count; ++i) free(inputs->items[i].path);
-    free(inputs->items);
-    memset(inputs, 0, sizeof *inputs);
+void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
+    spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+    unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+    out->block_size = 0;
+    for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+        spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
+        size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
+        out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (size && out->offsets[i] + size > out->block_size)
+            out->block_size = (uint32_t)(out->offsets[i] + size);
+    }
+    out->block_size = (uint32_t)spyi_align(out->block_size, 4);
 }
 
-// >>compiler/remap.c ----------------------------------------------------------------------------------------
+// >>compiler/declare.h --------------------------------------------------------------------------------------
 
-// Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
-// without gaps: structured buffers, then uniform buffers. Source: SPIR-V 1.6, sections 3 and 2.16.
+// What declare_type.c and declare.c share: the tree's memory, and what is at hand while a tree is built.
 
-enum { // of the SPIR-V enumerants
-    SPYI_OP_TYPE_POINTER = 32,
-    SPYI_OP_CONSTANT = 43,
-    SPYI_OP_FUNCTION = 54,
-    SPYI_OP_CALL = 57,
-    SPYI_OP_VARIABLE = 59,
-    SPYI_OP_LOAD = 61,
-    SPYI_OP_COPY_MEMORY = 63,
-    SPYI_OP_ACCESS_CHAIN = 65,
-    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
-    SPYI_OP_DECORATE = 71,
-    SPYI_OP_MEMBER_DECORATE = 72,
-    SPYI_OP_COPY_OBJECT = 83,
-    SPYI_DECORATION_BINDING = 33,
-    SPYI_DECORATION_SET = 34,
-    SPYI_DECORATION_OFFSET = 35,
-    SPYI_STORAGE_CONSTANT = 0,
-    SPYI_STORAGE_UNIFORM = 2,
-    SPYI_STORAGE_PUSH = 9,
-    SPYI_STORAGE_BUFFER = 12
+typedef struct spyi_sl_block {
+    struct spyi_sl_block *next;
+    size_t size, used; // bytes behind this header
+} spyi_sl_block;
+
+struct spyi_declarations {
+    spyi_sl_block *blocks; // the newest first
+    bool failed;           // memory ran out: what is there is not whole
+    spy_decl root;
+    spy_type_info **by_id; // by spyi_type.id; NULL: not asked yet
+    uint32_t by_id_count;
 };
 
-typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX: not decorated so
-    uint32_t storage;      // class, of variables; UINT32_MAX: is none
-    uint32_t type;         // of variables and pointers: what they lead to
-    uint32_t value;        // of constants
-    uint32_t number;       // new binding
-} spyi_code_id;
+// A type whose fields are still to be listed.
+typedef struct spyi_sl_pending {
+    spy_type_info *info;
+    const spyi_type *type;
+    spyi_sl_type *slang;
+    bool open;
+    uint32_t depth; // structs that it was met inside of
+} spyi_sl_pending;
 
-// A variable is read as a whole, or one member of it.
-typedef struct spyi_code_use {
-    uint32_t variable, member; // UINT32_MAX: all
-} spyi_code_use;
+typedef struct spyi_sl_builder {
+    spyi_declarations *to;
+    spyi_unit *unit;
+    const spyi_sl_library *lib;
+    spyi_sl_live *live;
+    uint32_t open;  // generics that the walk is inside of
+    uint32_t depth; // structs whose fields are being listed
+    spyi_sl_pending *pending;
+    uint32_t pending_count, pending_capacity;
+    spyi_sl_type **types; // that the walk has met, where extensions look for theirs
+    uint32_t type_count, type_capacity;
+} spyi_sl_builder;
 
-typedef struct spyi_code_scan {
-    uint32_t *words;
-    size_t count;
-    spyi_code_id *ids;
-    uint32_t id_count;
-    spyi_code_use *uses;
-    uint32_t use_count, use_capacity;
-    bool failed; // out of memory
-} spyi_code_scan;
+SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
+                                  spyi_unit *unit); // under the lock
+SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
 
-static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
-    return &s->ids[id < s->id_count ? id : 0]; // 0 is no id
-}
+// Memory that lives as long as the tree, zeroed; NULL and to->failed when there is none.
+SPYI_FN void *spyi_sl_take(spyi_declarations *to, size_t size);
+SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);        // a copy; never NULL
+SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text); // likewise; frees the text
+// A list that grows on the process allocator; false: out of memory.
+SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size);
 
-static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t member) {
-    uint32_t storage = spyi_code_at(s, variable)->storage;
-    if (storage != SPYI_STORAGE_UNIFORM) return;
-    for (uint32_t i = 0; i < s->use_count; ++i)
-        if (s->uses[i].variable == variable && s->uses[i].member == member) return;
-    if (s->use_count == s->use_capacity) {
-        uint32_t capacity = s->use_capacity ? s->use_capacity * 2 : 32;
-        spyi_code_use *uses = (spyi_code_use *)realloc(s->uses, capacity * sizeof *uses);
-        s->failed = s->failed || !uses;
-        if (!uses) return;
-        s->uses = uses;
-        s->use_capacity = capacity;
+// A node without a place in the tree.
+SPYI_FN spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name);
+
+// Never NULL. `slang` may be NULL: it is looked up.
+SPYI_FN const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type,
+                                               spyi_sl_type *slang);
+SPYI_FN const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang);
+// Lists the fields of the structs that no declaration of the module has given theirs.
+SPYI_FN void spyi_sl_list_fields(spyi_sl_builder *b);
+
+typedef enum spyi_sl_attributed {
+    SPYI_SL_OF_FUNCTION,
+    SPYI_SL_OF_VARIABLE,
+    SPYI_SL_OF_TYPE
+} spyi_sl_attributed;
+SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, void *object, spy_decl *node);
+// Type, default value, modifiers and attributes of a variable, parameter, field or generic value.
+SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
+SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out); // as Slang writes it
+
+// >>compiler/declare_type.c ---------------------------------------------------------------------------------
+
+// The leaves of the declaration tree: its memory, constants, attributes, variables, and types with their fields.
+
+// >>memory
+
+enum { SPYI_SL_BLOCK_SIZE = 16 * 1024 };
+
+void *spyi_sl_take(spyi_declarations *to, size_t size) {
+    size_t header = spyi_align(sizeof(spyi_sl_block), 16);
+    spyi_sl_block *block = to->blocks;
+    size = spyi_align(size ? size : 1, 16);
+    if (!block || block->size - block->used < size) {
+        size_t room = size > SPYI_SL_BLOCK_SIZE ? size : (size_t)SPYI_SL_BLOCK_SIZE;
+        block = (spyi_sl_block *)calloc(1, header + room);
+        if (!block) {
+            to->failed = true;
+            return NULL;
+        }
+        block->size = room;
+        block->next = to->blocks;
+        to->blocks = block;
     }
-    s->uses[s->use_count].variable = variable;
-    s->uses[s->use_count++].member = member;
+    void *memory = (char *)block + header + block->used;
+    block->used += size;
+    return memory;
 }
 
-// One instruction: what it says about ids.
-static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length) {
-    switch (w[0] & 0xffffu) {
-    case SPYI_OP_DECORATE:
-        if (length == 4 && w[2] == SPYI_DECORATION_BINDING) spyi_code_at(s, w[1])->binding = w[3];
-        if (length == 4 && w[2] == SPYI_DECORATION_SET) spyi_code_at(s, w[1])->set = w[3];
-        break;
-    case SPYI_OP_TYPE_POINTER:
-        if (length == 4) spyi_code_at(s, w[1])->type = w[3];
-        break;
-    case SPYI_OP_CONSTANT:
-        if (length == 4) spyi_code_at(s, w[2])->value = w[3];
-        break;
-    case SPYI_OP_VARIABLE:
-        if (length < 4) break;
-        spyi_code_at(s, w[2])->storage = w[3];
-        spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
-        break;
-    case SPYI_OP_ACCESS_CHAIN:
-    case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
-        if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
-        else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
-        break;
-    case SPYI_OP_LOAD:
-    case SPYI_OP_COPY_OBJECT:
-        if (length >= 4) spyi_code_add_use(s, w[3], UINT32_MAX);
-        break;
-    case SPYI_OP_COPY_MEMORY:
-        if (length >= 3) spyi_code_add_use(s, w[2], UINT32_MAX);
-        break;
-    case SPYI_OP_CALL:
-        for (uint32_t i = 4; i < length; ++i) spyi_code_add_use(s, w[i], UINT32_MAX);
-        break;
+const char *spyi_sl_keep(spyi_declarations *to, const char *s) {
+    size_t size = s ? strlen(s) : 0;
+    char *copy = size ? (char *)spyi_sl_take(to, size + 1) : NULL;
+    if (!copy) return "";
+    memcpy(copy, s, size);
+    return copy;
+}
+
+const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text) {
+    const char *copy = spyi_sl_keep(to, spyi_text_str(text));
+    spyi_text_free(text);
+    return copy;
+}
+
+bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size) {
+    if (count < *capacity) return true;
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    void *grown = realloc(*items, more * item_size);
+    if (!grown) return false;
+    *items = grown;
+    *capacity = more;
+    return true;
+}
+
+void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spyi_unit *unit) {
+    memset(b, 0, sizeof *b);
+    b->to = to;
+    b->unit = unit;
+    b->lib = unit->compiler->library;
+    b->live = spyi_sl_live_of(unit, 1);
+}
+
+void spyi_sl_builder_close(spyi_sl_builder *b) {
+    free(b->pending);
+    free(b->types);
+}
+
+// >>constants and attributes
+
+static spy_constant spyi_sl_no_constant(void) {
+    spy_constant c;
+    memset(&c, 0, sizeof c);
+    c.string = "";
+    return c;
+}
+
+static spy_constant spyi_sl_int_constant(int64_t value) {
+    spy_constant c = spyi_sl_no_constant();
+    c.kind = SPY_CONSTANT_INT;
+    c.int_value = value;
+    c.float_value = (double)value;
+    return c;
+}
+
+static spy_constant spyi_sl_float_constant(float value) {
+    spy_constant c = spyi_sl_no_constant();
+    c.kind = SPY_CONSTANT_FLOAT;
+    c.float_value = (double)value;
+    return c;
+}
+
+static void spyi_sl_add_string(const char *s, spyi_text *out) {
+    spyi_text_add(out, "\"");
+    for (; *s; ++s) {
+        if (*s == '"' || *s == '\\') spyi_text_add(out, "\\%c", *s);
+        else if (*s == '\n') spyi_text_add(out, "\\n");
+        else spyi_text_add_n(out, s, 1);
+    }
+    spyi_text_add(out, "\"");
+}
+
+// With as few digits as give the same float.
+static void spyi_sl_add_float(double value, spyi_text *out) {
+    char digits[40];
+    int precision = 5;
+    do snprintf(digits, sizeof digits, "%.*g", ++precision, value);
+    while (precision < 9 && (float)strtod(digits, NULL) != (float)value);
+    spyi_text_add(out, "%s", digits);
+}
+
+void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
+    switch (constant->kind) {
+    case SPY_CONSTANT_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
+    case SPY_CONSTANT_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
+    case SPY_CONSTANT_STRING: spyi_sl_add_string(constant->string, out); break;
+    default: spyi_text_add(out, "..."); break;
+    }
+}
+
+// libslang gives integers through an int and numbers through a float; wider ones come cut off or not at all.
+static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attribute, unsigned index) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_type *type = lib->spReflectionUserAttribute_GetArgumentType(attribute, index);
+    unsigned scalar = SPYI_SL_SCALAR_INT32; // enums have no type here
+    int whole = 0;
+    float number = 0;
+    if (type && lib->spReflectionType_GetKind(type) == SPYI_SL_KIND_SCALAR)
+        scalar = lib->spReflectionType_GetScalarType(type);
+    else if (type) scalar = SPYI_SL_SCALAR_VOID;
+    switch (scalar) {
+    case SPYI_SL_SCALAR_BOOL:
+    case SPYI_SL_SCALAR_INT8:
+    case SPYI_SL_SCALAR_UINT8:
+    case SPYI_SL_SCALAR_INT16:
+    case SPYI_SL_SCALAR_UINT16:
+    case SPYI_SL_SCALAR_INT32:
+    case SPYI_SL_SCALAR_UINT32:
+        if (lib->spReflectionUserAttribute_GetArgumentValueInt(attribute, index, &whole) < 0) break;
+        return spyi_sl_int_constant(scalar == SPYI_SL_SCALAR_UINT32 ? (int64_t)(uint32_t)whole : whole);
+    case SPYI_SL_SCALAR_FLOAT32:
+        if (lib->spReflectionUserAttribute_GetArgumentValueFloat(attribute, index, &number) < 0) break;
+        return spyi_sl_float_constant(number);
+    case SPYI_SL_SCALAR_VOID: {
+        size_t size = 0;
+        const char *s = lib->spReflectionUserAttribute_GetArgumentValueString(attribute, index, &size);
+        spyi_text text = { NULL, 0, 0 };
+        spy_constant c = spyi_sl_no_constant();
+        if (!s) break;
+        if (size) spyi_text_add_n(&text, s, size);
+        c.kind = SPY_CONSTANT_STRING;
+        c.string = spyi_sl_keep_text(b->to, &text);
+        return c;
+    }
     default: break;
     }
+    return spyi_sl_no_constant();
 }
 
-// false: not SPIR-V as we know it, or out of memory.
-static bool spyi_code_scan_words(spyi_code_scan *s) {
-    if (s->count < 5 || s->words[0] != 0x07230203u || s->words[3] > s->count * 4) return false;
-    s->id_count = s->words[3] + 1;
-    s->ids = (spyi_code_id *)malloc(s->id_count * sizeof *s->ids);
-    if (!s->ids) return false;
-    memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
-    for (size_t i = 5; i < s->count;) {
-        uint32_t length = s->words[i] >> 16;
-        if (length == 0 || length > s->count - i) return false;
-        spyi_code_read(s, s->words + i, length);
-        i += length;
+void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, void *object, spy_decl *node) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_function *function = what == SPYI_SL_OF_FUNCTION ? (spyi_sl_function *)object : NULL;
+    spyi_sl_variable *variable = what == SPYI_SL_OF_VARIABLE ? (spyi_sl_variable *)object : NULL;
+    spyi_sl_type *type = what == SPYI_SL_OF_TYPE ? (spyi_sl_type *)object : NULL;
+    unsigned count = function   ? lib->spReflectionFunction_GetUserAttributeCount(function)
+                     : variable ? lib->spReflectionVariable_GetUserAttributeCount(variable)
+                                : lib->spReflectionType_GetUserAttributeCount(type);
+    spy_attribute *list = count ? (spy_attribute *)spyi_sl_take(b->to, count * sizeof *list) : NULL;
+    for (unsigned i = 0; list && i < count; ++i) {
+        spyi_sl_attribute *a = function   ? lib->spReflectionFunction_GetUserAttribute(function, i)
+                               : variable ? lib->spReflectionVariable_GetUserAttribute(variable, i)
+                                          : lib->spReflectionType_GetUserAttribute(type, i);
+        if (!a) continue;
+        spy_attribute *out = &list[node->attribute_count++];
+        unsigned arg_count = lib->spReflectionUserAttribute_GetArgumentCount(a);
+        spy_constant *args = (spy_constant *)spyi_sl_take(b->to, arg_count * sizeof *args);
+        out->name = spyi_sl_keep(b->to, lib->spReflectionUserAttribute_GetName(a));
+        out->args = args;
+        for (unsigned k = 0; args && k < arg_count; ++k) args[out->arg_count++] = spyi_sl_argument(b, a, k);
     }
-    return !s->failed;
+    node->attributes = list;
 }
 
-// First byte of a struct's member; 0 when it is no struct.
-static uint32_t spyi_code_member_offset(const spyi_code_scan *s, uint32_t type, uint32_t member) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        const uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
-        if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type && w[2] == member &&
-            w[3] == SPYI_DECORATION_OFFSET)
-            return w[4];
+// >>variables
+
+spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) {
+    spy_decl node;
+    memset(&node, 0, sizeof node);
+    node.kind = kind;
+    node.name = spyi_sl_keep(b->to, name);
+    node.path = node.text = node.file = "";
+    node.value = spyi_sl_no_constant();
+    if (b->open) node.flags |= SPY_DECL_GENERIC;
+    return node;
+}
+
+static bool spyi_sl_is_float(spy_dtype dtype) {
+    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+}
+
+void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
+    static const struct {
+        uint32_t modifier, flag;
+    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_NO_DIFF },
+                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
+                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_CONST },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN } };
+    const spyi_sl_library *lib = b->lib;
+    int64_t whole = 0;
+    float number = 0;
+    for (size_t i = 0; i < sizeof modifiers / sizeof modifiers[0]; ++i)
+        if (lib->spReflectionVariable_FindModifier(variable, modifiers[i].modifier))
+            node->flags |= modifiers[i].flag;
+    spyi_sl_type *type = lib->spReflectionVariable_GetType(variable);
+    if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has none
+    spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
+    if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
+    node->flags |= SPY_DECL_HAS_DEFAULT;
+    // Of the two each holds for its own type only.
+    if (node->type && node->type->kind == SPY_TYPE_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+        if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
+            node->value = spyi_sl_float_constant(number);
+    } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
+        node->value = spyi_sl_int_constant(whole);
     }
-    return 0;
 }
 
-static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi_input *input) {
-    uint32_t type = spyi_code_at(s, variable)->type;
-    uint32_t end = input->offset + (uint32_t)(input->type->device_size ? input->type->device_size : 1);
-    for (uint32_t i = 0; i < s->use_count; ++i) {
-        if (s->uses[i].variable != variable) continue;
-        if (s->uses[i].member == UINT32_MAX) return true;
-        uint32_t begin = spyi_code_member_offset(s, type, s->uses[i].member), next = UINT32_MAX;
-        // A member reaches up to the next one.
-        for (size_t k = 5; k < s->count; k += s->words[k] >> 16) {
-            const uint32_t *w = s->words + k;
-            if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
-            if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type &&
-                w[3] == SPYI_DECORATION_OFFSET && w[4] > begin && w[4] < next)
-                next = w[4];
+// >>types
+
+enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p; } has no end
+
+static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
+    switch (type->kind) {
+    case SPYI_TYPE_VOID: return SPY_TYPE_VOID;
+    case SPYI_TYPE_SCALAR:
+        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_SCALAR : SPY_TYPE_ENUM;
+    case SPYI_TYPE_VECTOR: return SPY_TYPE_VECTOR;
+    case SPYI_TYPE_MATRIX: return SPY_TYPE_MATRIX;
+    case SPYI_TYPE_ARRAY: return SPY_TYPE_ARRAY;
+    case SPYI_TYPE_STRUCT: return SPY_TYPE_STRUCT;
+    default: break;
+    }
+    switch (slang_kind) {
+    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_STRUCT;
+    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_ARRAY;
+    case SPYI_SL_KIND_ENUM: return SPY_TYPE_ENUM;
+    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_INTERFACE;
+    case SPYI_SL_KIND_POINTER: return SPY_TYPE_POINTER;
+    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_CONSTANT_BUFFER;
+    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_PARAMETER_BLOCK;
+    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_SAMPLER;
+    case SPYI_SL_KIND_RESOURCE:
+    case SPYI_SL_KIND_TEXTURE_BUFFER:
+    case SPYI_SL_KIND_SHADER_STORAGE_BUFFER:
+    case SPYI_SL_KIND_FEEDBACK:
+    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_RESOURCE;
+    default: return SPY_TYPE_OTHER;
+    }
+}
+
+// What a pointer points to, out of its name "Ptr<float, Access.ReadWrite, ...>": libslang does not give it.
+static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
+    spyi_text text = { NULL, 0, 0 };
+    int depth = 0;
+    const char *begin = strchr(name, '<'), *end = begin;
+    for (; end && *end && !(depth == 1 && (*end == ',' || *end == '>')); ++end)
+        depth += *end == '<' ? 1 : *end == '>' ? -1 : 0;
+    if (begin && end > begin + 1) spyi_text_add_n(&text, begin + 1, (size_t)(end - begin - 1));
+    spyi_sl_type *type = spyi_sl_type_named(b->unit, b->live, spyi_text_str(&text));
+    spyi_text_free(&text);
+    return type;
+}
+
+static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_kind kind,
+                                                 const spyi_type *type, spyi_sl_type *slang) {
+    spyi_sl_type *element = NULL;
+    if (kind == SPY_TYPE_VECTOR || kind == SPY_TYPE_MATRIX || (kind == SPY_TYPE_ENUM && type->scalar))
+        return spyi_sl_type_info(b, spyi_type_scalar(b->unit->compiler->types, type->scalar), NULL);
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sl_type_info(b, type->element, NULL);
+    if (!slang) return NULL;
+    if (kind == SPY_TYPE_POINTER) element = spyi_sl_pointee(b, type->name);
+    if (kind == SPY_TYPE_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
+    if (kind == SPY_TYPE_ARRAY || kind == SPY_TYPE_ENUM || kind == SPY_TYPE_CONSTANT_BUFFER ||
+        kind == SPY_TYPE_PARAMETER_BLOCK)
+        element = b->lib->spReflectionType_GetElementType(slang);
+    return element ? spyi_sl_type_info_of(b, element) : NULL;
+}
+
+// With all that it lies in, so that it can be looked up again: "float3", "ns.Grid<float, 4>", "ns.Cell[3][2]".
+static const char *spyi_sl_info_name(spyi_sl_builder *b, const spyi_type *type) {
+    const spyi_type *base = type;
+    spyi_text name = { NULL, 0, 0 };
+    while (base->kind == SPYI_TYPE_ARRAY) base = base->element;
+    bool plain = base->kind != SPYI_TYPE_STRUCT && base->kind != SPYI_TYPE_OTHER;
+    spyi_text_add(&name, "%s", plain ? base->display : base->name);
+    for (; type->kind == SPYI_TYPE_ARRAY; type = type->element)
+        spyi_text_add(&name, "[%lld]", (long long)type->count);
+    return spyi_sl_keep_text(b->to, &name);
+}
+
+static void spyi_sl_info_sizes(const spyi_type *type, spy_type_info *info) {
+    info->dtype = type->kind == SPYI_TYPE_ARRAY ? SPY_DTYPE_DEFAULT : type->scalar;
+    info->rows = type->rows;
+    info->columns = type->columns;
+    info->count = type->kind == SPYI_TYPE_ARRAY ? type->count : 0;
+    info->size_bytes = type->host_size;
+    info->align_bytes = type->host_align;
+    info->device_size_bytes = type->device_size;
+    info->device_align_bytes = type->device_align;
+    info->device_stride_bytes = type->device_size ? spyi_type_device_stride(type) : 0;
+}
+
+static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
+    if (id < to->by_id_count) return true;
+    uint32_t count = (id + 64) * 2;
+    spy_type_info **grown = (spy_type_info **)realloc((void *)to->by_id, count * sizeof *grown);
+    if (!grown) return false;
+    memset((void *)(grown + to->by_id_count), 0, (count - to->by_id_count) * sizeof *grown);
+    to->by_id = grown;
+    to->by_id_count = count;
+    return true;
+}
+
+const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
+    static const spy_type_info none = {
+        SPY_TYPE_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
+    };
+    spyi_declarations *to = b->to;
+    if (!spyi_sl_room_for(to, type->id)) to->failed = true;
+    else if (to->by_id[type->id]) return to->by_id[type->id];
+    spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
+    if (!info) return &none;
+    to->by_id[type->id] = info; // before its element, which may lead back here through a pointer
+    if (!slang && type->kind == SPYI_TYPE_OTHER) slang = spyi_sl_type_named(b->unit, b->live, type->name);
+    else if (!slang) slang = spyi_sl_type_of(b->unit, b->live, type);
+    info->kind = spyi_sl_type_kind(type, slang ? b->lib->spReflectionType_GetKind(slang) : 0);
+    info->name = spyi_sl_info_name(b, type);
+    spyi_sl_info_sizes(type, info);
+    info->element = spyi_sl_element_info(b, info->kind, type, slang);
+    if (info->kind != SPY_TYPE_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
+    if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
+        to->failed = true;
+        return info;
+    }
+    spyi_sl_pending *p = &b->pending[b->pending_count++];
+    p->info = info;
+    p->type = type;
+    p->slang = slang;
+    p->open = b->open != 0;
+    p->depth = b->depth;
+    return info;
+}
+
+const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang) {
+    return spyi_sl_type_info(b, spyi_sl_to_type(b->unit, b->live, slang, b->open != 0), slang);
+}
+
+void spyi_sl_list_fields(spyi_sl_builder *b) {
+    for (uint32_t i = 0; i < b->pending_count; ++i) { // listing one may add others
+        spyi_sl_pending p = b->pending[i];
+        unsigned count = b->lib->spReflectionType_GetFieldCount(p.slang);
+        spy_decl *fields =
+            p.info->decl || !count ? NULL : (spy_decl *)spyi_sl_take(b->to, count * sizeof *fields);
+        b->open = p.open;
+        b->depth = p.depth + 1;
+        for (unsigned k = 0; fields && k < count; ++k) {
+            spyi_sl_variable *v = b->lib->spReflectionType_GetFieldByIndex(p.slang, k);
+            spyi_text text = { NULL, 0, 0 };
+            fields[k] = spyi_sl_node(b, SPY_DECL_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
+            if (v) spyi_sl_variable_node(b, v, &fields[k]);
+            if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
+                fields[k].offset_bytes = p.type->fields[k].host_offset;
+                fields[k].device_offset_bytes = p.type->fields[k].device_offset;
+            }
+            fields[k].path = fields[k].name;
+            spyi_text_add(&text, "%s %s", fields[k].type ? fields[k].type->name : "?", fields[k].name);
+            fields[k].text = spyi_sl_keep_text(b->to, &text);
         }
-        if (input->offset < next && end > begin) return true;
+        if (!fields) continue; // none, or the declaration's are the type's
+        p.info->fields = fields;
+        p.info->field_count = count;
     }
-    return false;
+    b->pending_count = 0;
+    b->open = b->depth = 0;
 }
 
-// The variable of a binding in the code; 0: the code does not use it.
-static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
-    for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
-        if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
-            return id;
-    return 0;
+// >>compiler/declare.c --------------------------------------------------------------------------------------
+
+// The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
+// and places. Kinds that libslang does not name (interfaces, properties, aliases) are told apart by what they hold.
+
+// >>lists of nodes
+
+typedef struct spyi_sl_nodes {
+    spy_decl *items;
+    uint32_t count, capacity;
+} spyi_sl_nodes;
+
+static void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
+    if (spyi_sl_grow((void **)&nodes->items, &nodes->capacity, nodes->count, sizeof *nodes->items))
+        nodes->items[nodes->count++] = *node;
+    else b->to->failed = true;
 }
 
-static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
-    for (int parameter = 1; parameter >= 0; --parameter) {
-        for (uint32_t i = 0; i < inputs->count; ++i) {
-            spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strchr(p->path, '.'); // not a part of a parameter
-            if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
-            uint32_t id = spyi_code_find(s, &bindings[i], SPYI_STORAGE_BUFFER);
-            p->used = id != 0;
-            if (!id && !own) continue; // the emitter counts its own, whether they are used or not
-            p->slot = (int32_t)inputs->binding_count++;
-            if (id) s->ids[id].number = (uint32_t)p->slot;
-        }
-    }
-    for (uint32_t i = 0; i < inputs->count; ++i) {
-        spyi_input *p = &inputs->items[i];
-        uint32_t id =
-            p->kind == SPYI_INPUT_DATA ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_UNIFORM) : 0;
-        if (!id) continue;
-        spyi_code_id *variable = &s->ids[id];
-        if (variable->number == UINT32_MAX && inputs->uniform_count < SPYI_MOST_UNIFORMS) {
-            inputs->uniform_size[inputs->uniform_count] = bindings[i].uniform_size;
-            variable->number = inputs->binding_count + inputs->uniform_count++;
-        }
-        if (variable->number == UINT32_MAX) continue;
-        p->slot = (int32_t)(variable->number - inputs->binding_count);
-        p->used = spyi_code_uses_data(s, id, p);
-    }
+// Where a walk is: what the nodes that it finds are children of.
+typedef struct spyi_sl_scope {
+    spy_decl_kind kind;
+    const char *path;      // "" at the root
+    const spyi_type *type; // of a struct: where its fields lie; else NULL
+    spyi_sl_decl *decl;
+    int depth;
+} spyi_sl_scope;
+
+enum { SPYI_SL_DEEPEST_SCOPE = 64 };
+
+// The list becomes the node's children, fields first.
+static void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes) {
+    spy_decl *children =
+        nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
+    for (int fields = 1; children && fields >= 0; --fields)
+        for (uint32_t i = 0; i < nodes->count; ++i)
+            if ((nodes->items[i].kind == SPY_DECL_FIELD) == (fields == 1))
+                children[node->child_count++] = nodes->items[i];
+    node->children = children;
+    free(nodes->items);
 }
 
-// What the code uses and nobody can give.
-static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
-                            spyi_text *messages) {
-    uint32_t pushed = 0;
-    for (uint32_t id = 1; id < s->id_count; ++id) {
-        const spyi_code_id *v = &s->ids[id];
-        pushed += v->storage == SPYI_STORAGE_PUSH;
-        if (v->number != UINT32_MAX || v->set == UINT32_MAX ||
-            (v->storage != SPYI_STORAGE_BUFFER && v->storage != SPYI_STORAGE_UNIFORM &&
-             v->storage != SPYI_STORAGE_CONSTANT))
+// Path, and place in the source; libslang forgets the latter with the session that read the text.
+static void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                          spy_decl *node) {
+    spyi_sl_session *session = b->live->session;
+    spyi_sl_source_location location = { NULL, 0, 0 };
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", node->name);
+    node->path = spyi_sl_keep_text(b->to, &path);
+    if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
+    node->file = spyi_sl_keep(b->to, location.filePath);
+    node->line = location.line > 0 ? (uint32_t)location.line : 0;
+}
+
+// >>texts: declarations as one writes them
+
+static const char *spyi_sl_type_text(const spy_decl *node) {
+    return node->type ? node->type->name : "void";
+}
+
+static void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out) {
+    bool first = true;
+    for (uint32_t i = 0; i < nodes->count; ++i) {
+        const spy_decl *n = &nodes->items[i];
+        if ((n->kind == SPY_DECL_PARAMETER) == generics) continue;
+        if (n->kind != SPY_DECL_PARAMETER && n->kind != SPY_DECL_GENERIC_TYPE &&
+            n->kind != SPY_DECL_GENERIC_VALUE)
             continue;
-        const spyi_input *input = NULL;
-        for (uint32_t i = 0; i < inputs->count && !input; ++i)
-            if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(messages,
-                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                      "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
-                      input ? input->path : "?", input ? input->type->display : "?");
-        return false;
+        spyi_text_add(out, "%s%s", first ? (generics ? "<" : "") : ", ", n->text);
+        first = false;
     }
-    if (pushed <= 1) return true;
-    spyi_text_add(messages, "the module declares push constants of its own, which are taken by the kernel's "
-                            "block; make them a ConstantBuffer");
+    if (generics && !first) spyi_text_add(out, ">");
+}
+
+static void spyi_sl_add_value(const spy_decl *node, spyi_text *out) {
+    if (!(node->flags & SPY_DECL_HAS_DEFAULT)) return;
+    spyi_text_add(out, " = ");
+    spyi_sl_add_constant(&node->value, out);
+}
+
+static const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *node) {
+    static const struct {
+        uint32_t flag;
+        const char *word;
+    } words[] = { { SPY_DECL_EXTERN, "extern " },
+                  { SPY_DECL_EXPORT, "export " },
+                  { SPY_DECL_STATIC, "static " },
+                  { SPY_DECL_CONST, "const " },
+                  { SPY_DECL_NO_DIFF, "no_diff " } };
+    spyi_text text = { NULL, 0, 0 };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (node->flags & words[i].flag) spyi_text_add(&text, "%s", words[i].word);
+    if (node->kind == SPY_DECL_PARAMETER && (node->flags & SPY_DECL_OUT))
+        spyi_text_add(&text, node->flags & SPY_DECL_IN ? "inout " : "out ");
+    if (node->kind == SPY_DECL_GENERIC_VALUE)
+        spyi_text_add(&text, "let %s : %s", node->name, spyi_sl_type_text(node));
+    else spyi_text_add(&text, "%s%s%s", spyi_sl_type_text(node), *node->name ? " " : "", node->name);
+    spyi_sl_add_value(node, &text);
+    return spyi_sl_keep_text(b->to, &text);
+}
+
+static const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
+                                         const spyi_sl_nodes *nodes) {
+    spyi_text text = { NULL, 0, 0 };
+    if (node->flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
+    if (node->flags & SPY_DECL_MUTATING) spyi_text_add(&text, "[mutating] ");
+    if (node->kind != SPY_DECL_CONSTRUCTOR) spyi_text_add(&text, "%s ", spyi_sl_type_text(node));
+    spyi_text_add(&text, "%s", node->name);
+    spyi_sl_add_list(nodes, true, &text);
+    spyi_text_add(&text, "(");
+    spyi_sl_add_list(nodes, false, &text);
+    spyi_text_add(&text, ")");
+    return spyi_sl_keep_text(b->to, &text);
+}
+
+static const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
+                                      const spyi_sl_nodes *nodes) {
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add(&text, "%s%s%s", word, *node->name ? " " : "", node->name);
+    if (nodes) spyi_sl_add_list(nodes, true, &text);
+    if (node->kind == SPY_DECL_ENUM && node->type && node->type->element)
+        spyi_text_add(&text, " : %s", node->type->element->name);
+    if (node->kind == SPY_DECL_ALIAS && node->type) spyi_text_add(&text, " = %s", node->type->name);
+    return spyi_sl_keep_text(b->to, &text);
+}
+
+// >>generics
+
+static void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
+                                  spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_text path = { NULL, 0, 0 };
+    unsigned types = lib->spReflectionGeneric_GetTypeParameterCount(generic),
+             values = lib->spReflectionGeneric_GetValueParameterCount(generic);
+    for (unsigned i = 0; i < types + values; ++i) {
+        spyi_sl_variable *v = i < types ? lib->spReflectionGeneric_GetTypeParameter(generic, i)
+                                        : lib->spReflectionGeneric_GetValueParameter(generic, i - types);
+        if (!v) continue;
+        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_GENERIC_TYPE : SPY_DECL_GENERIC_VALUE,
+                                     lib->spReflectionVariable_GetName(v));
+        spyi_text_clear(&path);
+        spyi_text_add(&path, "%s::%s", scope->path, node.name);
+        node.path = spyi_sl_keep(b->to, spyi_text_str(&path));
+        if (i >= types) {
+            spyi_sl_variable_node(b, v, &node);
+            node.text = spyi_sl_variable_text(b, &node);
+            spyi_sl_push(b, out, &node);
+            continue;
+        }
+        spyi_sl_nodes constraints = { NULL, 0, 0 };
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "%s", node.name);
+        unsigned count = lib->spReflectionGeneric_GetTypeParameterConstraintCount(generic, v);
+        for (unsigned k = 0; k < count; ++k) {
+            spyi_sl_type *slang = lib->spReflectionGeneric_GetTypeParameterConstraintType(generic, v, k);
+            if (!slang) continue;
+            const spy_type_info *type = spyi_sl_type_info_of(b, slang);
+            spy_decl constraint = spyi_sl_node(b, SPY_DECL_CONSTRAINT, type->name);
+            constraint.type = type;
+            constraint.text = type->name;
+            spyi_text_add(&text, "%s%s", k ? " & " : " : ", type->name);
+            spyi_sl_push(b, &constraints, &constraint);
+        }
+        node.text = spyi_sl_keep_text(b->to, &text);
+        spyi_sl_give_children(b, &node, &constraints);
+        spyi_sl_push(b, out, &node);
+    }
+    spyi_text_free(&path);
+}
+
+// >>functions
+
+static void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
+                                   spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    const char *name = lib->spReflectionVariable_GetName(v);
+    bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_PARAMETER, anonymous ? "" : name);
+    bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
+         is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+    spyi_text own = { NULL, 0, 0 };
+    if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
+    node.path = spyi_sl_keep_text(b->to, &own);
+    spyi_sl_variable_node(b, v, &node);
+    if (is_out || is_inout) node.flags |= SPY_DECL_OUT;
+    if (!is_out || is_inout) node.flags |= SPY_DECL_IN;
+    node.text = spyi_sl_variable_text(b, &node);
+    spyi_sl_push(b, out, &node);
+}
+
+// Stage and group size, when the function is one of the module's entry points.
+static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, spy_decl *node) {
+    spyi_sl_module *module = b->live->module;
+    int32_t count = module->v->getDefinedEntryPointCount(module);
+    for (int32_t i = 0; i < count && node->stage == SPY_STAGE_NONE; ++i) {
+        spyi_sl_entry_point *entry = NULL;
+        spyi_sl_blob *diagnostics = NULL;
+        if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
+        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
+                                     ? entry->v->getLayout(entry, 0, &diagnostics)
+                                     : NULL;
+        spyi_sl_blob_free(&diagnostics);
+        if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
+            spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
+            uint32_t stage = b->lib->spReflectionEntryPoint_getStage(of);
+            uint64_t size[3] = { 0, 0, 0 };
+            // The numbers are Slang's; later ones have no name here.
+            node->stage = stage <= (uint32_t)SPYI_SL_STAGE_DISPATCH ? (spy_stage)stage : SPY_STAGE_NONE;
+            if (node->stage == SPY_STAGE_COMPUTE || node->stage == SPY_STAGE_MESH ||
+                node->stage == SPY_STAGE_AMPLIFICATION)
+                b->lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
+            for (int k = 0; k < 3; ++k) node->group_size[k] = (uint32_t)size[k];
+        }
+        entry->v->release(entry);
+    }
+}
+
+static void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                  const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    static const struct {
+        uint32_t modifier, flag;
+    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN },
+                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_MUTATING },
+                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_DIFFERENTIABLE } };
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_function *function = lib->spReflectionDecl_castToFunction(decl);
+    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE,
+         constructor = strcmp(name, "$init") == 0;
+    spyi_text own = { NULL, 0, 0 };
+    if (!function) return;
+    // Slang calls operators by their sign alone.
+    bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
+    spyi_text_add(&own, "%s%s", word || constructor ? "" : "operator", constructor ? "__init" : name);
+    spy_decl node = spyi_sl_node(b,
+                                 constructor ? SPY_DECL_CONSTRUCTOR
+                                 : global    ? SPY_DECL_FUNCTION
+                                             : SPY_DECL_METHOD,
+                                 spyi_text_str(&own));
+    spyi_text_free(&own);
+    spyi_sl_place(b, decl, scope, &node);
+    for (size_t i = 0; i < sizeof modifiers / sizeof modifiers[0]; ++i)
+        if (lib->spReflectionFunction_FindModifier(function, modifiers[i].modifier))
+            node.flags |= modifiers[i].flag;
+    spyi_sl_type *result = lib->spReflectionFunction_GetResultType(function);
+    if (result) node.type = spyi_sl_type_info_of(b, result);
+    spyi_sl_attributes(b, SPYI_SL_OF_FUNCTION, function, &node);
+    if (global) spyi_sl_entry(b, function, &node);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
+    if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
+    unsigned count = lib->spReflectionFunction_GetParameterCount(function);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_variable *v = lib->spReflectionFunction_GetParameter(function, i);
+        if (v) spyi_sl_parameter_node(b, v, node.path, &nodes);
+    }
+    node.text = spyi_sl_function_text(b, &node, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>variables
+
+// Place of a global that the host sets; false: it is none.
+static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable *variable, spy_decl *node) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflection_GetParameterCount(b->live->layout);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_variable_layout *place = lib->spReflection_GetParameterByIndex(b->live->layout, i);
+        if (!place || lib->spReflectionVariableLayout_GetVariable(place) != variable) continue;
+        bool block = node->type && node->type->kind == SPY_TYPE_PARAMETER_BLOCK;
+        node->device_offset_bytes =
+            lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_UNIFORM);
+        node->binding =
+            (uint32_t)lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        node->space =
+            (uint32_t)(block
+                           ? lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_REGISTER_SPACE)
+                           : lib->spReflectionVariableLayout_GetSpace(place, SPYI_SL_CATEGORY_DESCRIPTOR));
+        return true;
+    }
     return false;
 }
 
-static void spyi_code_patch(spyi_code_scan *s) {
-    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
-        uint32_t *w = s->words + i;
-        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) return;
-        if (w[0] != (4u << 16 | SPYI_OP_DECORATE)) continue;
-        const spyi_code_id *id = spyi_code_at(s, w[1]);
-        if (id->number == UINT32_MAX) continue;
-        if (w[2] == SPYI_DECORATION_BINDING) w[3] = id->number;
-        if (w[2] == SPYI_DECORATION_SET) w[3] = 0;
+static void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                     spyi_sl_nodes *out) {
+    spyi_sl_variable *v = b->lib->spReflectionDecl_castToVariable(decl);
+    if (!v) return;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_VARIABLE, b->lib->spReflectionVariable_GetName(v));
+    spyi_sl_place(b, decl, scope, &node);
+    spyi_sl_variable_node(b, v, &node);
+    if (scope->kind == SPY_DECL_STRUCT && !(node.flags & SPY_DECL_STATIC)) {
+        node.kind = SPY_DECL_FIELD;
+        for (uint32_t i = 0; scope->type && i < scope->type->field_count; ++i) {
+            const spyi_field *f = &scope->type->fields[i];
+            if (strcmp(f->name, node.name) != 0) continue;
+            node.offset_bytes = f->host_offset;
+            node.device_offset_bytes = f->device_offset;
+        }
+    } else if (spyi_sl_shader_parameter(b, v, &node)) {
+        node.kind = SPY_DECL_SHADER_PARAMETER;
+    }
+    node.text = spyi_sl_variable_text(b, &node);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>types
+
+static void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
+
+// The cases are fields of the type, in the order in which they are declared.
+static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const spyi_sl_scope *scope,
+                               spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflectionType_GetFieldCount(slang), next = 0,
+             children = lib->spReflectionDecl_getChildrenCount(scope->decl);
+    for (unsigned i = 0; i < children && next < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(scope->decl, i);
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, next);
+        const char *name = child ? lib->spReflectionDecl_getName(child) : NULL,
+                   *field = v ? lib->spReflectionVariable_GetName(v) : NULL;
+        if (!name || !field || strcmp(name, field) != 0) continue;
+        spy_decl node = spyi_sl_node(b, SPY_DECL_ENUM_CASE, name);
+        spyi_text text = { NULL, 0, 0 };
+        ++next;
+        spyi_sl_place(b, child, scope, &node);
+        spyi_sl_variable_node(b, v, &node);
+        node.flags &= ~(uint32_t)SPY_DECL_HAS_DEFAULT;
+        spyi_text_add(&text, "%s = ", name);
+        spyi_sl_add_constant(&node.value, &text);
+        node.text = spyi_sl_keep_text(b->to, &text);
+        spyi_sl_push(b, out, &node);
     }
 }
 
-bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
-                     spyi_text *messages) {
-    spyi_code_scan s;
-    memset(&s, 0, sizeof s);
-    s.words = words;
-    s.count = count;
-    bool good = spyi_code_scan_words(&s);
-    if (!good) spyi_text_add(messages, "its code cannot be read");
-    if (good) spyi_code_number(&s, inputs, bindings);
-    good = good && spyi_code_check(&s, inputs, bindings, messages);
-    if (good) spyi_code_patch(&s);
-    free(s.ids);
-    free(s.uses);
-    return good;
+static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
+    if (spyi_sl_grow((void **)(void *)&b->types, &b->type_capacity, b->type_count, sizeof(spyi_sl_type *)))
+        b->types[b->type_count++] = slang;
+    else b->to->failed = true;
+}
+
+// A struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
+static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
+                              spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
+                              spyi_sl_nodes *out) {
+    spy_decl node = spyi_sl_node(b, kind, name);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_place(b, decl, scope, &node);
+    spyi_sl_scope inside = { kind, node.path, NULL, decl, scope->depth + 1 };
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN)) node.flags |= SPY_DECL_EXTERN;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT)) node.flags |= SPY_DECL_EXPORT;
+    if (slang) {
+        inside.type = spyi_sl_to_type(b->unit, b->live, slang, b->open != 0);
+        node.type = spyi_sl_type_info(b, inside.type, slang);
+        spyi_sl_attributes(b, SPYI_SL_OF_TYPE, slang, &node);
+        spyi_sl_meet_type(b, slang);
+    }
+    if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
+    node.text = spyi_sl_scope_text(b,
+                                   kind == SPY_DECL_STRUCT      ? "struct"
+                                   : kind == SPY_DECL_ENUM      ? "enum"
+                                   : kind == SPY_DECL_INTERFACE ? "interface"
+                                                                : "class",
+                                   &node, &nodes);
+    if (kind != SPY_DECL_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
+    else if (slang) spyi_sl_case_nodes(b, slang, &inside, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>what libslang does not name
+
+static spyi_sl_decl *spyi_sl_child_named(spyi_sl_builder *b, spyi_sl_decl *decl, const char *name) {
+    unsigned count = b->lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = b->lib->spReflectionDecl_getChild(decl, i);
+        const char *own = child ? b->lib->spReflectionDecl_getName(child) : NULL;
+        if (own && strcmp(own, name) == 0) return child;
+    }
+    return NULL;
+}
+
+static bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl) {
+    return (spyi_sl_child_named(b, decl, "get") || spyi_sl_child_named(b, decl, "set") ||
+            spyi_sl_child_named(b, decl, "ref")) &&
+           !spyi_sl_child_named(b, decl, "This"); // an interface may have methods of these names
+}
+
+static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const char *name,
+                                  const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    bool subscript = strncmp(name, "operator", 8) == 0;
+    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_SUBSCRIPT : SPY_DECL_PROPERTY, name);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_place(b, decl, scope, &node);
+    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_STATIC;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        const char *own = child ? lib->spReflectionDecl_getName(child) : NULL;
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        if (!own) continue;
+        spyi_sl_variable *v =
+            kind == SPYI_SL_DECL_VARIABLE ? lib->spReflectionDecl_castToVariable(child) : NULL;
+        spyi_sl_function *f =
+            kind == SPYI_SL_DECL_FUNCTION ? lib->spReflectionDecl_castToFunction(child) : NULL;
+        spyi_sl_type *type = NULL;
+        if (v) spyi_sl_parameter_node(b, v, node.path, &nodes);
+        if (!f) continue;
+        if (strcmp(own, "set") != 0) {
+            node.flags |= SPY_DECL_GETTER;
+            type = lib->spReflectionFunction_GetResultType(f);
+        } else if (!node.type && lib->spReflectionFunction_GetParameterCount(f) > 0) {
+            spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
+            type = value ? lib->spReflectionVariable_GetType(value) : NULL;
+        }
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_SETTER; // "ref" is both
+        if (type) node.type = spyi_sl_type_info_of(b, type);
+    }
+    spyi_text text = { NULL, 0, 0 };
+    if (node.flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
+    spyi_text_add(&text, "%s%s %s", subscript ? "" : "property ", spyi_sl_type_text(&node), name);
+    if (subscript) {
+        spyi_text_add(&text, "(");
+        spyi_sl_add_list(&nodes, false, &text);
+        spyi_text_add(&text, ")");
+    }
+    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_GETTER ? " get;" : "",
+                  node.flags & SPY_DECL_SETTER ? " set;" : "");
+    node.text = spyi_sl_keep_text(b->to, &text);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// Slang declares each attribute struct NameAttribute again, as Name.
+static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spyi_sl_scope *scope) {
+    spyi_text twin = { NULL, 0, 0 };
+    spyi_text_add(&twin, "%sAttribute", name);
+    bool is = spyi_sl_child_named(b, scope->decl, spyi_text_str(&twin)) != NULL;
+    spyi_text_free(&twin);
+    return is;
+}
+
+static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_type *slang,
+                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
+                               spyi_sl_nodes *out) {
+    bool associated = scope->kind == SPY_DECL_INTERFACE;
+    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_ASSOCIATED_TYPE : SPY_DECL_ALIAS, name);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_place(b, decl, scope, &node);
+    spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
+    if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
+    if (slang && !associated) node.type = spyi_sl_type_info_of(b, slang);
+    node.text = spyi_sl_scope_text(b, associated ? "associatedtype" : "typealias", &node, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
+                                  const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE;
+    spyi_text path = { NULL, 0, 0 }, full = { NULL, 0, 0 };
+    if (scope->kind == SPY_DECL_INTERFACE && strcmp(name, "This") == 0) return;
+    if (spyi_sl_is_property(b, decl)) {
+        spyi_sl_property_node(b, decl, name, scope, out);
+        return;
+    }
+    spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", name);
+    // A generic's name alone is no type.
+    spyi_sl_type *slang = b->open ? NULL : spyi_sl_type_named(b->unit, b->live, spyi_text_str(&path));
+    if (slang) spyi_sl_full_name(b->unit, slang, &full);
+    for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" alike
+        if (*p == '.') *p = ':';
+    const char *last = full.data ? strrchr(full.data, ':') : NULL;
+    bool own_type = slang && strcmp(last ? last + 1 : spyi_text_str(&full), name) == 0;
+    if (spyi_sl_child_named(b, decl, "This")) {
+        spyi_sl_type_node(b, SPY_DECL_INTERFACE, decl, slang, generic, name, scope, out);
+    } else if (spyi_sl_is_attribute(b, name, scope)) {
+        // the struct is there already
+    } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
+               scope->kind != SPY_DECL_INTERFACE) {
+        spyi_sl_type_node(b, SPY_DECL_OTHER, decl, slang, generic, name, scope, out);
+    } else if (slang || b->open) {
+        spyi_sl_alias_node(b, decl, slang, generic, name, scope, out);
+    } else if (global) { // an __include'd file; the module's own name has nothing inside
+        spyi_sl_scope file = *scope;
+        file.decl = decl;
+        file.depth++;
+        spyi_sl_declare_all(b, &file, out);
+    }
+    spyi_text_free(&path);
+    spyi_text_free(&full);
+}
+
+// >>extensions
+
+static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const char *name,
+                               const spyi_sl_decl *method) {
+    const spyi_sl_library *lib = b->lib;
+    spyi_sl_function *found = lib->spReflection_FindFunctionByNameInType(b->live->layout, type, name);
+    uint32_t count = found ? spyi_sl_overload_count(b->unit, found) : 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_sl_function *f = spyi_sl_overload(b->unit, found, i);
+        if (f && lib->spReflectionFunction_asDecl(f) == method) return true;
+    }
+    return false;
+}
+
+// The type that has the method: one of the module's so far, or a built-in one. Inside a generic only generic ones: all
+// types that implement I have the methods of extension<T : I> T.
+static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
+    spyi_types *types = b->unit->compiler->types;
+    for (uint32_t i = 0; i < b->type_count; ++i) {
+        if (b->open && !strchr(spyi_sl_type_info_of(b, b->types[i])->name, '<')) continue;
+        if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
+    }
+    for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
+        for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
+            const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
+                                                 : spyi_type_vector(types, (spy_dtype)scalar, columns);
+            spyi_sl_type *slang = spyi_sl_type_of(b->unit, b->live, type);
+            if (slang && spyi_sl_has_method(b, slang, name, method)) return slang;
+        }
+    }
+    return NULL;
+}
+
+// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
+// properties. Gives its first function; NULL when there are properties only.
+static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
+                                 const char **name) {
+    const spyi_sl_library *lib = b->lib;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    bool properties = false;
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        *name = child ? lib->spReflectionDecl_getName(child) : NULL;
+        if (!*name || (spyi_sl_is_synthesised(*name) && strcmp(*name, "$init") != 0)) continue;
+        spyi_sl_generic *generic =
+            kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(child) : NULL;
+        *method = kind == SPYI_SL_DECL_FUNCTION ? child
+                  : generic                     ? lib->spReflectionGeneric_GetInnerDecl(generic)
+                                                : NULL;
+        if (*method) return true;
+        properties = properties || (kind == SPYI_SL_DECL_UNSUPPORTED && spyi_sl_is_property(b, child));
+    }
+    return properties;
+}
+
+// "ns.Grid<T, N>" as a path: "ns::Grid".
+static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
+    spyi_text path = { NULL, 0, 0 };
+    int depth = 0;
+    for (; *name; ++name) {
+        if (*name == '<') ++depth;
+        if (depth == 0) spyi_text_add_n(&path, *name == '.' ? "::" : name, *name == '.' ? 2 : 1);
+        if (*name == '>') --depth;
+    }
+    return spyi_sl_keep_text(b->to, &path);
+}
+
+static void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                                   spyi_sl_nodes *out) {
+    const char *name = NULL;
+    spyi_sl_decl *method = NULL;
+    if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
+    spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
+    const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
+    spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
+    spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    node.type = type;
+    root.path = spyi_sl_type_path(b, node.name);
+    node.text = spyi_sl_scope_text(b, "extension", &node, NULL);
+    spyi_sl_declare_all(b, &root, &nodes);
+    spyi_sl_give_children(b, &node, &nodes);
+    spyi_sl_push(b, out, &node);
+}
+
+// >>the walk
+
+static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
+                            bool extensions, spyi_sl_nodes *out) {
+    const spyi_sl_library *lib = b->lib;
+    const char *name = lib->spReflectionDecl_getName(decl);
+    unsigned kind = lib->spReflectionDecl_getKind(decl);
+    bool unnamed = !name || !*name;
+    if (unnamed != extensions) return;
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang's own
+    spyi_sl_generic *generic =
+        kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL; // crashes on others
+    if (kind == SPYI_SL_DECL_GENERIC) {
+        decl = generic ? lib->spReflectionGeneric_GetInnerDecl(generic) : NULL;
+        if (!decl) return;
+        kind = lib->spReflectionDecl_getKind(decl);
+        b->open++;
+    }
+    if (unnamed) {
+        if (kind == SPYI_SL_DECL_UNSUPPORTED) spyi_sl_extension_node(b, decl, scope, out);
+    } else if (kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_ENUM) {
+        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_STRUCT : SPY_DECL_ENUM, decl,
+                          lib->spReflection_getTypeFromDecl(decl), generic, name, scope, out);
+    } else if (kind == SPYI_SL_DECL_FUNCTION) {
+        spyi_sl_function_node(b, decl, generic, name, scope, out);
+    } else if (kind == SPYI_SL_DECL_VARIABLE) {
+        spyi_sl_declare_variable(b, decl, scope, out);
+    } else if (kind == SPYI_SL_DECL_NAMESPACE) {
+        spy_decl node = spyi_sl_node(b, SPY_DECL_NAMESPACE, name);
+        spyi_sl_nodes nodes = { NULL, 0, 0 };
+        spyi_sl_place(b, decl, scope, &node);
+        spyi_sl_scope inside = { SPY_DECL_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
+        node.text = spyi_sl_scope_text(b, "namespace", &node, NULL);
+        spyi_sl_declare_all(b, &inside, &nodes);
+        spyi_sl_give_children(b, &node, &nodes);
+        spyi_sl_push(b, out, &node);
+    } else if (kind == SPYI_SL_DECL_UNSUPPORTED) {
+        spyi_sl_declare_other(b, decl, generic, name, scope, out);
+    }
+    if (generic) b->open--;
+}
+
+// Extensions come last: they are recognised by the types that have been met.
+static void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
+    unsigned count = b->lib->spReflectionDecl_getChildrenCount(scope->decl);
+    if (scope->depth > SPYI_SL_DEEPEST_SCOPE) return;
+    for (int pass = 0; pass < 2; ++pass) {
+        for (unsigned i = 0; i < count && !b->to->failed; ++i) {
+            spyi_sl_decl *child = b->lib->spReflectionDecl_getChild(scope->decl, i);
+            if (child) spyi_sl_declare(b, child, scope, pass == 1, out);
+        }
+    }
+}
+
+static void spyi_sl_import_nodes(spyi_sl_builder *b, spyi_sl_nodes *out) {
+    spyi_sl_session *session = b->live->session;
+    for (size_t i = 0; i < b->unit->module_count; ++i) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
+        const char *name = m && m != b->live->module ? m->v->getName(m) : NULL;
+        if (!name) continue;
+        spy_decl node = spyi_sl_node(b, SPY_DECL_IMPORT, name);
+        node.file = spyi_sl_keep(b->to, m->v->getFilePath(m));
+        node.text = spyi_sl_scope_text(b, "import", &node, NULL);
+        spyi_sl_push(b, out, &node);
+    }
+}
+
+// Nodes have their places now: parents are known, and types their declarations.
+static void spyi_sl_link(spy_decl *node) {
+    for (uint32_t i = 0; i < node->child_count; ++i) {
+        spy_decl *child = (spy_decl *)(uintptr_t)&node->children[i];
+        child->parent = node;
+        spyi_sl_link(child);
+    }
+    if (!node->type ||
+        (node->kind != SPY_DECL_STRUCT && node->kind != SPY_DECL_ENUM && node->kind != SPY_DECL_INTERFACE))
+        return;
+    spy_type_info *type = (spy_type_info *)(uintptr_t)node->type;
+    type->decl = node;
+    if (node->kind == SPY_DECL_STRUCT) {
+        type->fields = node->children;
+        while (type->field_count < node->child_count &&
+               node->children[type->field_count].kind == SPY_DECL_FIELD)
+            type->field_count++;
+    }
+}
+
+spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
+    spyi_declarations *to = (spyi_declarations *)calloc(1, sizeof *to);
+    spyi_sl_nodes nodes = { NULL, 0, 0 };
+    spyi_sl_builder b;
+    if (!to) return NULL;
+    spyi_global_lock();
+    spyi_sl_builder_open(&b, to, unit);
+    spyi_sl_decl *root = b.live->module->v->getModuleReflection(b.live->module);
+    spyi_sl_scope scope = { SPY_DECL_MODULE, "", NULL, root, 0 };
+    to->root = spyi_sl_node(&b, SPY_DECL_MODULE, unit->name);
+    to->root.file = spyi_sl_keep(to, unit->path);
+    to->root.text = spyi_sl_scope_text(&b, "module", &to->root, NULL);
+    spyi_sl_import_nodes(&b, &nodes);
+    if (root) spyi_sl_declare_all(&b, &scope, &nodes);
+    spyi_sl_give_children(&b, &to->root, &nodes);
+    if (!to->failed) spyi_sl_link(&to->root);
+    if (!to->failed) spyi_sl_list_fields(&b);
+    spyi_sl_builder_close(&b);
+    spyi_global_unlock();
+    if (!to->failed) return to;
+    spyi_declarations_free(to);
+    return NULL;
+}
+
+void spyi_declarations_free(spyi_declarations *declarations) {
+    if (!declarations) return;
+    for (spyi_sl_block *block = declarations->blocks, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free((void *)declarations->by_id);
+    free(declarations);
+}
+
+const spy_decl *spyi_declarations_root(const spyi_declarations *declarations) {
+    return &declarations->root;
+}
+
+const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
+                                            const spyi_type *type) {
+    spyi_sl_builder b;
+    if (type->id < declarations->by_id_count && declarations->by_id[type->id])
+        return declarations->by_id[type->id];
+    spyi_global_lock();
+    spyi_sl_builder_open(&b, declarations, unit);
+    const spy_type_info *info = spyi_sl_type_info(&b, type, NULL);
+    spyi_sl_list_fields(&b);
+    spyi_sl_builder_close(&b);
+    spyi_global_unlock();
+    return declarations->failed ? NULL : info;
 }
 
 // >>compiler/code.c -----------------------------------------------------------------------------------------
@@ -7476,25 +9684,27 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     return to;
 }
 
-// The code's shader parameters, with bindings as the backends want them.
-static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
-                            spyi_text *messages) {
+// Global shader parameters other than the kernel's own block cannot be set yet, and would take our bindings.
+static bool spyi_code_has_globals(spyi_unit *unit, spyi_sl_component *linked, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
-    spyi_sl_binding *bindings = NULL;
     spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
-    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else
-        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
-                               messages);
-    free(bindings);
-    if (!good) spyi_code_free(code);
-    return good;
+    unsigned count = layout ? SPYI_SL_FUNCTION(unit, spReflection_GetParameterCount)(layout) : 0;
+    bool found = false;
+    for (unsigned i = 0; i < count; i++) {
+        spyi_sl_variable *variable = SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetVariable)(
+            SPYI_SL_FUNCTION(unit, spReflection_GetParameterByIndex)(layout, i));
+        const char *name = variable ? SPYI_SL_FUNCTION(unit, spReflectionVariable_GetName)(variable) : NULL;
+        if (!name || strcmp(name, "spyi") == 0) continue;
+        spyi_text_add(
+            messages, "%s'%s'",
+            found ? ", " : "the module has global shader parameters, which cannot be set yet: ", name);
+        found = true;
+    }
+    return found;
 }
 
-static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
-                           spyi_text *messages) {
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
@@ -7507,7 +9717,6 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                spyi_code_place(unit, live, linked, code, messages);
             }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -7519,9 +9728,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     return code->data != NULL;
 }
 
-// One conformance as a component; NULL: `messages` says why.
-static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
-                                                spyi_text *messages) {
+spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                       spyi_text *messages) {
     spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     spyi_sl_component *component = NULL;
     spyi_sl_blob *diagnostics = NULL;
@@ -7554,8 +9762,8 @@ static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *l
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_conformances conformances,
-                              spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_entry *own,
+                              spyi_conformances conformances, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -7565,30 +9773,35 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!module) return false;
+    spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
-        module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+        holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts = (spyi_sl_component **)calloc(
+        conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
-        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        parts[count] = spyi_sl_conformance(unit, live, conformances.items[i], messages);
         conforming = parts[count] != NULL;
         if (conforming) count++;
     }
     uint32_t owned = count;
     if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
+        if (own) parts[count++] = (spyi_sl_component *)holder;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
+        for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
         spyi_sl_diagnostics(&diagnostics, NULL, messages);
         if (result >= 0 && composite) {
             result = composite->v->link(composite, &linked, &diagnostics);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
         }
-        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
+        if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
+            good = spyi_code_take(unit, linked, code, messages);
+        if (good && own) spyi_sl_entry_places(unit, linked, own);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
@@ -7611,6 +9824,12 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
                              spyi_conformances conformances, spyi_code *code, spyi_text *error) {
+    return spyi_unit_compile_own(unit, kernel_name, source, entry, NULL, conformances, code, error);
+}
+
+spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                 const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                 spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -7621,14 +9840,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, own,
                                   conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, conformances, code, &ignored);
+                                 entry, own, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);
@@ -7650,7 +9869,6 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
 void spyi_code_free(spyi_code *code) {
     if (!code) return;
     free(code->data);
-    spyi_inputs_free(&code->inputs);
     memset(code, 0, sizeof *code);
 }
 
@@ -7707,14 +9925,22 @@ struct spy_tensor {
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
 };
 
+typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
+
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
+    spyi_reflection *reflection; // NULL until asked for
     bool strict_broadcasting;
     char *name;
     spy_function *functions; // found so far
     spy_module **link;       // retained
     size_t link_count;
+    uint32_t generation; // reloads so far
+    bool reloading;      // one of those that the reload under way replaces
+    bool stale;          // its last reload failed: its files are newer than its code
+    bool tried;          // ... in the poll under way
+    spyi_unit *fresh;    // what it will have then
     spy_module *previous, *next;
 };
 
@@ -7725,7 +9951,9 @@ struct spy_function {
     spy_module *module;
     char *name;
     uint32_t id; // part of the plan key
-    spyi_overloads overloads;
+    spyi_overloads overloads; // none: gone with a reload
+    spyi_entry entry;         // once it has been dispatched
+    bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
@@ -7755,11 +9983,15 @@ struct spy_device {
     spyi_storage *readback;             // results to host memory of the running call
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
+    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
+    struct spyi_cursor_range *cursor_ranges;
+    struct spy_command_list *lists;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
@@ -7767,6 +9999,8 @@ struct spy_device {
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
     char *dump_directory;
+    spy_reload_hook reload;
+    uint64_t reload_looked_ns; // last look of spy_poll_reload
     spy_device_stats stats;
 };
 
@@ -7787,6 +10021,19 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
 // ... and note the use, after the epoch was advanced if a barrier was needed.
 SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
                            bool writes, uint64_t submit);
+
+// One operation's use of a block.
+typedef struct spyi_use {
+    spyi_storage *storage;
+    uint64_t begin, end; // bytes from the block's start
+    bool reads, writes;
+    bool counts; // holds the group counts of an indirect dispatch
+} spyi_use;
+// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
+// use other memory too, which nobody knows.
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the operation.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
 
 // Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
@@ -7815,9 +10062,6 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the
 // A contiguous tensor on fresh memory.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
-// Contents to and from host memory in C's layout, through the tensor's strides.
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
@@ -7827,12 +10071,72 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
+// The name of an element type as spy_create_tensor takes it.
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error);
+// Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count);
+
+// >>meet.c
+// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
+// strides it may say so though they do not.
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+// Whether an element of one can touch an element of the other.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+
+// >>transfer.c
+// Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error);
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all of them
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
+// A grid of a tensor's elements from its first one on. Rank as for a tensor with each dimension cut in two.
+typedef struct spyi_box {
+    uint32_t rank;
+    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
+} spyi_box;
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
+                                            spyi_text *error);
+
+// >>copy.c
+// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error);
+// Sets each element to one value in C's layout; NULL: to zeros.
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
+
+// >>view.c
+// A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+
+// >>print.c
+// One scalar as text, floats with the fewest digits that tell it from others.
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
+
+// >>cursor.c
+SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
+
+// >>clock.c
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
+
 // >>args.c
-SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+SPYI_FN spy_arg spyi_custom_arg(const char *name,
+                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
+
+// >>reflect.c
+SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
+
+// >>call/prepare.c
+// Waits for the compile threads of modules that are being reloaded.
+SPYI_FN void spyi_prepared_settle(spy_device *device);
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
@@ -7840,6 +10144,9 @@ SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
+
+// >>call/list.c
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -8319,13 +10626,293 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
     return barrier;
 }
 
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
+    uint64_t written = use->storage->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
+    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
+}
+
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    bool barrier = untracked, counts = false;
+    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
+    barrier = spyi_take_barrier(device, barrier);
+    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
+    if (counts) device->counts_epoch = device->epoch;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        if (use->reads) spyi_note_use(device, use->storage, use->begin, use->end, false, submit);
+        if (use->writes) spyi_note_use(device, use->storage, use->begin, use->end, true, submit);
+    }
+    return barrier;
+}
+
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
-    if (barrier) device->barrier_owed = status != SPY_OK;
+    if (!barrier) return;
+    device->barrier_owed = status != SPY_OK;
+    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+}
+
+// All that follows must wait for what the kernel may have written where nobody knows.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
+    spyi_barrier_done(device, barrier, status);
+    if (!untracked) return;
+    device->barrier_owed = true;
+    device->untracked_epoch = device->epoch;
+}
+
+// >>data/meet.c ---------------------------------------------------------------------------------------------
+
+// Where tensors lie: whether elements of one, or of two, share memory.
+
+// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
+static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
+    uint32_t outer = t->shape.rank;
+    *run = 1;
+    while (outer > 0 && (t->shape.dims[outer - 1] == 1 || t->strides.dims[outer - 1] == *run))
+        *run *= t->shape.dims[--outer];
+    return outer;
+}
+
+static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
+    int64_t stride = t->strides.dims[dim];
+    return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
+}
+
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *t) {
+    if (t->contiguous || t->element_count < 2) return false;
+    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
+    bool done[SPY_MAX_RANK] = { false };
+    for (uint32_t n = 0; n < t->shape.rank; n++) {
+        uint32_t next = t->shape.rank;
+        for (uint32_t d = 0; d < t->shape.rank; d++) {
+            if (done[d] || t->shape.dims[d] == 1) continue;
+            if (next == t->shape.rank || spyi_stride_bytes(t, d) < spyi_stride_bytes(t, next)) next = d;
+        }
+        if (next == t->shape.rank) return false;
+        done[next] = true;
+        if (spyi_stride_bytes(t, next) < covered) return true;
+        covered += spyi_stride_bytes(t, next) * (uint64_t)(t->shape.dims[next] - 1);
+    }
+    return false;
+}
+
+static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
+// though their ranges do.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
+    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
+        return false;
+    int64_t run_a, run_b;
+    uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
+    uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
+             size_b = (uint64_t)run_b * spyi_type_device_stride(b->type);
+    for (uint32_t d = 0; d < outer_a; d++)
+        if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
+    for (uint32_t d = 0; d < outer_b; d++)
+        if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
+    if (grid == 0) return true; // one run each, and their ranges meet
+    uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
+    uint64_t distance = (from_b + grid - from_a) % grid;
+    return distance < size_a || grid - distance < size_b;
+}
+
+// >>data/transfer.c -----------------------------------------------------------------------------------------
+
+// Elements of tensors to and from host memory in C's layout.
+//
+// Elements that lie apart travel either as one range with everything between them or piece by piece, whichever
+// costs less. Elements between those that are written keep their values.
+
+// >>ranges of bytes
+
+static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
+                                    spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = device->backend->upload(device->gpu, &storage->chunk, storage->offset + begin, image,
+                                                end - begin, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    spyi_note_use(device, storage, begin, end, true, device->backend->open_submit(device->gpu));
+    return status;
+}
+
+static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t end, void *image,
+                                      spyi_text *error) {
+    spy_device *device = t->object.device;
+    const spyi_storage *storage = t->storage;
+    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
+                                     end - begin, storage->write_submit, error);
+}
+
+// >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
+
+// What one transfer costs more than its bytes do: recording it, or waiting for it.
+#define SPYI_TRANSFER_BYTES 32768.0
+
+static int64_t spyi_box_count(const spyi_box *box, uint32_t dim) {
+    int64_t count = 1;
+    for (; dim < box->rank; dim++) count *= box->dims[dim];
+    return count;
+}
+
+static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
+    int64_t expected = 1;
+    for (uint32_t i = box->rank; i-- > dim;) {
+        if (box->dims[i] != 1 && box->strides[i] != expected) return false;
+        expected *= box->dims[i];
+    }
+    return true;
+}
+
+// Element offsets of its lowest place, and of the one behind its highest.
+static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
+    *low = 0;
+    *high = 1;
+    for (; dim < box->rank; dim++) {
+        int64_t span = (box->dims[dim] - 1) * box->strides[dim];
+        if (span < 0) *low += span;
+        else *high += span;
+    }
+}
+
+// In bytes, as one range or in pieces; *split says which.
+static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
+    int64_t low, high;
+    bool ignored;
+    spyi_box_reach(box, dim, &low, &high);
+    double whole = (double)(high - low) * (double)element + SPYI_TRANSFER_BYTES;
+    *split = false;
+    if (dim == box->rank || spyi_box_contiguous(box, dim)) return whole;
+    if (upload) whole *= 2; // what lies between has to be known first
+    double parts = (double)box->dims[dim] * spyi_box_cost(box, dim + 1, element, upload, &ignored);
+    *split = parts < whole;
+    return *split ? parts : whole;
+}
+
+// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's end.
+static char *spyi_scatter(const spyi_type *type, const spyi_box *box, uint32_t dim, char *image, char *host,
+                          bool upload) {
+    bool run = dim == box->rank || (dim + 1 == box->rank && box->strides[dim] == 1);
+    int64_t n = dim == box->rank ? 1 : box->dims[dim];
+    if (run) {
+        if (upload) spyi_type_to_device(type, image, host, (size_t)n);
+        else spyi_type_to_host(type, host, image, (size_t)n);
+        return host + (size_t)n * spyi_type_host_stride(type);
+    }
+    int64_t step = box->strides[dim] * (int64_t)spyi_type_device_stride(type);
+    for (int64_t i = 0; i < n; i++) host = spyi_scatter(type, box, dim + 1, image + i * step, host, upload);
+    return host;
+}
+
+static spy_status spyi_box_range(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
+                                 bool upload, spyi_text *error) {
+    int64_t low, high, element = (int64_t)spyi_type_device_stride(t->type);
+    spyi_box_reach(box, dim, &low, &high);
+    uint64_t begin = (uint64_t)((int64_t)t->offset_bytes + (at + low) * element),
+             end = (uint64_t)((int64_t)t->offset_bytes + (at + high) * element);
+    bool contiguous = spyi_box_contiguous(box, dim);
+    if (contiguous && t->type->same_layout)
+        return upload ? spyi_range_upload(t, begin, end, host, error)
+                      : spyi_range_download(t, begin, end, host, error);
+    char *image = (char *)calloc(1, (size_t)(end - begin));
+    if (!image) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spy_status status = SPY_OK;
+    if (!upload || !contiguous) status = spyi_range_download(t, begin, end, image, error);
+    if (status == SPY_OK) spyi_scatter(t->type, box, dim, image - low * element, host, upload);
+    if (status == SPY_OK && upload) status = spyi_range_upload(t, begin, end, image, error);
+    free(image);
+    return status;
+}
+
+static spy_status spyi_box_move(spy_tensor *t, const spyi_box *box, uint32_t dim, int64_t at, char *host,
+                                bool upload, spyi_text *error) {
+    bool split;
+    spyi_box_cost(box, dim, spyi_type_device_stride(t->type), upload, &split);
+    if (!split) return spyi_box_range(t, box, dim, at, host, upload, error);
+    spy_status status = SPY_OK;
+    size_t part = (size_t)spyi_box_count(box, dim + 1) * spyi_type_host_stride(t->type);
+    for (int64_t i = 0; i < box->dims[dim] && status == SPY_OK; i++, host += part)
+        status = spyi_box_move(t, box, dim + 1, at + i * box->strides[dim], host, upload, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *t, const spyi_box *box, void *data,
+                                            spyi_text *error) {
+    if (spyi_box_count(box, 0) == 0) return SPY_OK;
+    return spyi_box_move(t, box, 0, 0, (char *)data, false, error);
+}
+
+// >>elements by their number in row-major order
+
+// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it and
+// another behind it.
+static spy_status spyi_elements_move(spy_tensor *t, uint32_t dim, int64_t at, int64_t first, int64_t count,
+                                     char *host, bool upload, spyi_text *error) {
+    spyi_box box;
+    memset(&box, 0, sizeof box);
+    box.rank = t->shape.rank - dim;
+    memcpy(box.dims, t->shape.dims + dim, box.rank * sizeof *box.dims);
+    memcpy(box.strides, t->strides.dims + dim, box.rank * sizeof *box.strides);
+    if (box.rank == 0) return spyi_box_move(t, &box, 0, at, host, upload, error);
+    int64_t row = spyi_box_count(&box, 1), stride = t->strides.dims[dim], index = first / row;
+    size_t size = spyi_type_host_stride(t->type);
+    spy_status status = SPY_OK;
+    if (first % row) {
+        int64_t n = row - first % row < count ? row - first % row : count;
+        status = spyi_elements_move(t, dim + 1, at + index * stride, first % row, n, host, upload, error);
+        host += (size_t)n * size;
+        count -= n;
+        index++;
+    }
+    box.dims[0] = count / row;
+    if (status == SPY_OK && box.dims[0])
+        status = spyi_box_move(t, &box, 0, at + index * stride, host, upload, error);
+    host += (size_t)(box.dims[0] * row) * size;
+    index += box.dims[0];
+    if (status == SPY_OK && count % row)
+        status = spyi_elements_move(t, dim + 1, at + index * stride, 0, count % row, host, upload, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *t, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error) {
+    if (count == 0) return SPY_OK;
+    if (!t->contiguous) return spyi_elements_move(t, 0, 0, first, count, (char *)data, upload, error);
+    spyi_box run;
+    memset(&run, 0, sizeof run);
+    run.rank = 1;
+    run.dims[0] = count;
+    run.strides[0] = 1;
+    return spyi_box_move(t, &run, 0, first, (char *)data, upload, error);
+}
+
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
+    return spyi_tensor_move(t, 0, t->element_count, (void *)(uintptr_t)data, true, error);
+}
+
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
+    return spyi_tensor_move(t, 0, t->element_count, data, false, error);
 }
 
 // >>data/tensor.c -------------------------------------------------------------------------------------------
 
-// Tensors: creation, release, and copies between their elements and host memory.
+// Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
 
 // >>shapes
 
@@ -8473,113 +11060,13 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
     return tensor;
 }
 
-// >>copies
-
-// Visits the elements in row-major order: inner runs of `run` elements that lie `stride` elements apart.
-typedef struct spyi_walk {
-    int64_t index[SPY_MAX_RANK];
-    int64_t at; // element offset of the run from the tensor's element 0
-    int64_t run, stride;
-    uint32_t rank; // outer dimensions
-} spyi_walk;
-
-static spyi_walk spyi_walk_begin(const spy_tensor *t) {
-    spyi_walk w;
-    memset(&w, 0, sizeof w);
-    w.rank = t->shape.rank ? t->shape.rank - 1 : 0;
-    w.run = t->shape.rank ? t->shape.dims[w.rank] : 1;
-    w.stride = t->shape.rank ? t->strides.dims[w.rank] : 1;
-    return w;
-}
-
-static bool spyi_walk_next(spyi_walk *w, const spy_tensor *t) {
-    for (uint32_t d = w->rank; d-- > 0;) {
-        w->at += t->strides.dims[d];
-        if (++w->index[d] < t->shape.dims[d]) return true;
-        w->at -= t->strides.dims[d] * t->shape.dims[d];
-        w->index[d] = 0;
-    }
-    return false;
-}
-
-// Between a packed host array and an image of the tensor's byte range that begins at begin_bytes.
-static void spyi_scatter(const spy_tensor *t, void *image, const void *packed, bool to_image) {
-    const spyi_type *type = t->type;
-    size_t device_stride = spyi_type_device_stride(type), host_stride = spyi_type_host_stride(type);
-    char *host = (char *)packed;
-    char *origin = (char *)image + (t->offset_bytes - t->begin_bytes);
-    spyi_walk w = spyi_walk_begin(t);
-    do {
-        char *at = origin + w.at * (int64_t)device_stride;
-        if (w.stride == 1) {
-            if (to_image) spyi_type_to_device(type, at, host, (size_t)w.run);
-            else spyi_type_to_host(type, host, at, (size_t)w.run);
-            host += host_stride * (size_t)w.run;
-            continue;
-        }
-        for (int64_t i = 0; i < w.run; i++, at += w.stride * (int64_t)device_stride, host += host_stride) {
-            if (to_image) spyi_type_to_device(type, at, host, 1);
-            else spyi_type_to_host(type, host, at, 1);
-        }
-    } while (spyi_walk_next(&w, t));
-}
-
-static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text *error) {
-    spy_device *device = t->object.device;
-    spyi_storage *storage = t->storage;
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status =
-        device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
-                                t->end_bytes - t->begin_bytes, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
-}
-
-static spy_status spyi_range_download(spy_tensor *t, void *image, spyi_text *error) {
-    spy_device *device = t->object.device;
-    const spyi_storage *storage = t->storage;
-    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + t->begin_bytes,
-                                     t->end_bytes - t->begin_bytes, storage->write_submit, error);
-}
-
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
-    if (t->element_count == 0) return SPY_OK;
-    if (t->contiguous && t->type->same_layout) return spyi_range_upload(t, data, error);
-    size_t bytes = (size_t)(t->end_bytes - t->begin_bytes);
-    void *image = malloc(bytes);
-    if (!image) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    // Elements between those of a strided view keep their values.
-    spy_status status = t->contiguous ? SPY_OK : spyi_range_download(t, image, error);
-    if (status == SPY_OK) {
-        if (t->contiguous) memset(image, 0, bytes);
-        spyi_scatter(t, image, data, true);
-        status = spyi_range_upload(t, image, error);
-    }
-    free(image);
-    return status;
-}
-
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
-    if (t->element_count == 0) return SPY_OK;
-    if (t->contiguous && t->type->same_layout) return spyi_range_download(t, data, error);
-    void *image = malloc((size_t)(t->end_bytes - t->begin_bytes));
-    if (!image) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spy_status status = spyi_range_download(t, image, error);
-    if (status == SPY_OK) spyi_scatter(t, image, data, false);
-    free(image);
-    return status;
-}
-
 // >>the public functions
+
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    return inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
+}
 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function) {
@@ -8617,6 +11104,23 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
+// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
+static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
+                           spy_shape *shape, const spyi_type **type) {
+    *shape = desc->shape;
+    *type = NULL;
+    if (!desc->like) return true;
+    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
+    if (!like || like->device != device) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.like is not a living tensor of this device", function);
+        return false;
+    }
+    if (shape->rank == 0) *shape = desc->like->shape;
+    if (!desc->type && desc->dtype == SPY_DTYPE_DEFAULT) *type = desc->like->type;
+    return true;
+}
+
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     const char *function = "spy_create_tensor";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
@@ -8625,6 +11129,7 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
+    spy_shape shape;
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
@@ -8632,18 +11137,23 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     else if (spyi_shape_count(&desc->shape) < 0)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
                   function);
-    else type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    else if (desc->data && desc->zeroed)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
+                  function);
+    else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
+        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (type) {
-        uint64_t bytes = (uint64_t)spyi_shape_count(&desc->shape) * spyi_type_host_stride(type);
+        uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
             spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
                       "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu", function,
                       type->display, (unsigned long long)bytes, desc->data_size_bytes);
-        else if (!(tensor = spyi_tensor_make(device, type, &desc->shape, desc->label, &error, &status)))
+        else if (!(tensor = spyi_tensor_make(device, type, &shape, desc->label, &error, &status)))
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
     }
-    if (tensor && desc->data) {
-        status = spyi_tensor_upload(tensor, desc->data, &error);
+    if (tensor && (desc->data || desc->zeroed)) {
+        status = desc->data ? spyi_tensor_upload(tensor, desc->data, &error)
+                            : spyi_tensor_repeat(tensor, NULL, &error);
         if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_tensor_unlink(tensor);
@@ -8666,137 +11176,73 @@ void spy_release_tensor(spy_tensor *tensor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
 }
 
-static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
-                                      size_t size_bytes) {
-    spyi_context *ctx = &tensor->object.device->ctx;
-    uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
-    if (size_bytes != needed) {
-        spyi_text shape = { NULL, 0, 0 };
-        spyi_shape_text(&tensor->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
-                  "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
-                  spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
-        spyi_text_free(&shape);
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count) {
+    if (first >= 0 && count >= 0 && first <= tensor->element_count && count <= tensor->element_count - first)
+        return SPY_OK;
+    return spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                     "%s: expected a range within the tensor's %lld elements, got %lld from element %lld on",
+                     function, (long long)tensor->element_count, (long long)count, (long long)first);
+}
+
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error) {
+    size_t stride = spyi_type_host_stride(tensor->type);
+    uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
+    if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
+        if (count == tensor->element_count) {
+            spyi_text_add(error, "a tensor ");
+            spyi_shape_text(&tensor->shape, error);
+            spyi_text_add(error, " of %s has", tensor->type->display);
+        } else {
+            spyi_text_add(error, "%lld elements of %s have", (long long)count, tensor->type->display);
+        }
+        spyi_text_add(error, " %llu bytes in C's layout, size_bytes is %zu", (unsigned long long)needed,
+                      size_bytes);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && needed) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-    return SPY_OK;
+    if (data || !count) return SPY_OK;
+    spyi_text_add(error, "data is NULL");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// Elements range[0] .. range[0] + range[1], or all (NULL).
+static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
+                                       void *data, size_t size_bytes, bool upload) {
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    int64_t first = range ? range[0] : 0, count = range ? range[1] : tensor->element_count;
+    spy_status status = spyi_check_elements(tensor, function, first, count);
+    if (status == SPY_OK) {
+        status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
+        if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
 }
 
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
-    const char *function = "spy_tensor_read";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_download(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
-    spyi_leave(device);
-    return status;
+    return spyi_tensor_transfer(tensor, "spy_tensor_read", NULL, data, size_bytes, false);
 }
 
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
-    const char *function = "spy_tensor_write";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_upload(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
-    spyi_leave(device);
-    return status;
+    return spyi_tensor_transfer(tensor, "spy_tensor_write", NULL, (void *)(uintptr_t)data, size_bytes, true);
 }
 
-// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
-static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
-    switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
-    case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
-        for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
-        return true;
-    }
-    case SPYI_TYPE_ARRAY:
-        for (int64_t i = 0; i < type->count; i++)
-            if (!spyi_fill_element(type->element, value,
-                                   host + (size_t)i * spyi_type_host_stride(type->element)))
-                return false;
-        return true;
-    case SPYI_TYPE_STRUCT:
-        for (uint32_t i = 0; i < type->field_count; i++)
-            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset))
-                return false;
-        return true;
-    default: return false;
-    }
+spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
+                                 size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_read_range", range, data, size_bytes, false);
 }
 
-static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    spy_device *device = t->object.device;
-    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
-    char *element = (char *)calloc(2, host_stride > stride ? host_stride : stride);
-    if (!element) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    if (!spyi_fill_element(t->type, value, element)) {
-        free(element);
-        spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    char *image = element + (host_stride > stride ? host_stride : stride);
-    spyi_type_to_device(t->type, image, element, 1);
-    // The GPU can repeat 4 bytes: enough for elements whose bytes repeat with period 4 and ranges on that grid.
-    uint32_t pattern = 0;
-    char *word = (char *)&pattern;
-    bool repeats = stride == 1 || stride == 2 || stride % 4 == 0;
-    for (size_t i = 0; i < 4; i++) word[i] = image[i % stride];
-    for (size_t i = 4; i < stride; i++) repeats = repeats && image[i] == image[i - 4];
-    uint64_t grid = device->base->limits.fill_alignment, size = t->end_bytes - t->begin_bytes;
-    spy_status status;
-    if (repeats && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0) {
-        spyi_storage *storage = t->storage;
-        bool barrier =
-            spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size,
-                                       pattern, barrier, error);
-        spyi_barrier_done(device, barrier, status);
-        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                      device->backend->open_submit(device->gpu));
-    } else {
-        char *all = (char *)malloc((size_t)t->element_count * host_stride);
-        if (!all) {
-            spyi_text_add(error, "out of host memory");
-            status = SPY_ERROR_OUT_OF_MEMORY;
-        } else {
-            for (int64_t i = 0; i < t->element_count; i++)
-                memcpy(all + (size_t)i * host_stride, element, host_stride);
-            status = spyi_tensor_upload(t, all, error);
-        }
-        free(all);
-    }
-    free(element);
-    return status;
-}
-
-spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
-    const char *function = "spy_tensor_fill";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_leave(device);
-    return status;
+spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
+                                  size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_write_range", range, (void *)(uintptr_t)data, size_bytes,
+                                true);
 }
 
 spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
@@ -8811,9 +11257,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     info.shape = tensor->shape;
     info.strides = tensor->strides;
     info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
-    const spyi_type *inner = type;
-    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    info.type = inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display; // as spy_create_tensor takes it
+    info.type = spyi_type_user_name(type);
     info.element_count = tensor->element_count;
     info.element_size_bytes = spyi_type_device_stride(type);
     info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);
@@ -8827,9 +11271,10 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
-    if (!desc || desc->data || desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data",
-                  function);
+    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK ||
+        spyi_shape_count(&desc->shape) < 0) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected a desc with a valid shape and without data, like and zeroed", function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
@@ -8872,12 +11317,378 @@ SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi
     return true;
 }
 
+// >>data/copy.c ---------------------------------------------------------------------------------------------
+
+// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
+
+// >>fill
+
+#define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
+
+// All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
+static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
+    size_t stride = spyi_type_device_stride(t->type);
+    uint64_t grid = t->object.device->base->limits.fill_alignment;
+    char *word = (char *)pattern;
+    if (stride != 1 && stride != 2 && stride % 4) return false;
+    if (t->begin_bytes % grid || (t->end_bytes - t->begin_bytes) % grid) return false;
+    for (size_t i = 0; i < 4; i++) word[i] = element[i % stride];
+    for (size_t i = 4; i < stride; i++)
+        if (element[i] != element[i - 4]) return false;
+    return true;
+}
+
+static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
+    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
+                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                  device->backend->open_submit(device->gpu));
+    return status;
+}
+
+// The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
+static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    uint64_t begin = t->begin_bytes, end = begin + at + size;
+    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
+                                              &storage->chunk, storage->offset + begin, size, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, storage, begin + at, end, true, submit);
+    spyi_note_use(device, storage, begin, begin + size, false, submit);
+    return status;
+}
+
+// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
+static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
+    size_t host_stride = spyi_type_host_stride(t->type);
+    uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
+    int64_t count = t->element_count;
+    if (t->contiguous && size > SPYI_FILL_BYTES)
+        count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
+    char *some = NULL;
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)malloc((size_t)count * host_stride);
+    if (!some) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (int64_t i = 0; i < count; i++) memcpy(some + (size_t)i * host_stride, element, host_stride);
+    spy_status status = spyi_tensor_move(t, 0, count, some, true, error);
+    free(some);
+    if (count == t->element_count) return status;
+    for (uint64_t done = (uint64_t)count * stride; done < size && status == SPY_OK;) {
+        uint64_t more = done < size - done ? done : size - done;
+        status = spyi_copy_within(t, done, more, error);
+        done += more;
+    }
+    return status;
+}
+
+// The tensor without what repeats its elements: stretched dimensions are written once.
+static spy_tensor spyi_without_repeats(const spy_tensor *t) {
+    spy_tensor once = *t;
+    for (uint32_t i = 0; i < once.shape.rank; i++)
+        if (once.strides.dims[i] == 0 && once.shape.dims[i] > 1) once.shape.dims[i] = 1;
+    spyi_tensor_measure(&once);
+    return once;
+}
+
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error) {
+    spy_tensor once = spyi_without_repeats(tensor), *t = &once;
+    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
+    if (t->element_count == 0) return SPY_OK;
+    char *host = (char *)calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
+    if (!host) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (element) memcpy(host, element, host_stride);
+    spyi_type_to_device(t->type, image, host, 1);
+    uint32_t pattern = 0;
+    spy_status status = t->contiguous && spyi_repeat_pattern(t, image, &pattern)
+                            ? spyi_fill_range(t, pattern, error)
+                            : spyi_fill_elements(t, host, error);
+    free(host);
+    return status;
+}
+
+// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
+static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: {
+        size_t size = spyi_scalar_size(type->scalar);
+        for (uint32_t i = 0; i < type->rows * type->columns; i++)
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+        return true;
+    }
+    case SPYI_TYPE_ARRAY:
+        for (int64_t i = 0; i < type->count; i++)
+            if (!spyi_fill_scalars(type->element, value,
+                                   host + (size_t)i * spyi_type_host_stride(type->element)))
+                return false;
+        return true;
+    case SPYI_TYPE_STRUCT:
+        for (uint32_t i = 0; i < type->field_count; i++)
+            if (!spyi_fill_scalars(type->fields[i].type, value, host + type->fields[i].host_offset))
+                return false;
+        return true;
+    default: return false;
+    }
+}
+
+// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
+    *element = (char *)calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    if (!*element) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (spyi_fill_scalars(t->type, value, *element)) return SPY_OK;
+    spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    free(*element);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    status = spyi_tensor_repeat(t, element, error);
+    free(element);
+    return status;
+}
+
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    char *image = element + spyi_type_host_stride(t->type);
+    spyi_type_to_device(t->type, image, element, 1);
+    *repeats = t->contiguous && spyi_repeat_pattern(t, image, pattern);
+    free(element);
+    return SPY_OK;
+}
+
+spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
+    const char *function = "spy_tensor_fill";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes) {
+    const char *function = "spy_tensor_fill_data";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!element)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: element is NULL", function);
+    else if (size_bytes != spyi_type_host_stride(tensor->type))
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                           "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function,
+                           tensor->type->display, spyi_type_host_stride(tensor->type), size_bytes);
+    else {
+        status = spyi_tensor_repeat(tensor, element, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>copy
+
+// Whether one is the other with other scalars at most: a conversion scalar by scalar is then meant.
+static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
+    if (a == b) return true;
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case SPYI_TYPE_SCALAR: return true;
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: return a->rows == b->rows && a->columns == b->columns;
+    case SPYI_TYPE_ARRAY: return a->count == b->count && spyi_types_alike(a->element, b->element);
+    default: return false;
+    }
+}
+
+static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
+                               spyi_text *error) {
+    char scratch[8];
+    size_t size = spyi_scalar_size(from_type), i = 0;
+    while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
+        i++;
+    size_t element = scalars / (size_t)to->element_count;
+    spyi_text_add(error, "element %zu of from, ", i / element);
+    spyi_scalar_text(from + i * size, from_type, error);
+    spyi_text_add(error, ", does not fit into %s", spy_dtype_name(to->type->scalar));
+}
+
+// Reads all of `from` before `to` is written, so they may overlap.
+static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    size_t count = (size_t)to->element_count;
+    size_t from_size = count * spyi_type_host_stride(from->type),
+           to_size = count * spyi_type_host_stride(to->type);
+    char *data = (char *)malloc(from_size), *converted = data;
+    if (data && from->type != to->type) converted = (char *)malloc(to_size);
+    spy_status status = SPY_OK;
+    if (!data || !converted) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
+    if (status == SPY_OK && converted != data) {
+        size_t scalars =
+            from_size / spyi_scalar_size(from->type->scalar); // all there is: C pads none of these
+        if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
+            spyi_report_misfit(data, from->type->scalar, to, scalars, error);
+            status = SPY_ERROR_OUT_OF_RANGE;
+        }
+    }
+    if (status == SPY_OK) status = spyi_tensor_upload(to, converted, error);
+    if (converted != data) free(converted);
+    free(data);
+    return status;
+}
+
+// Elements that lie next to each other in both, counted from the last dimension.
+static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
+    int64_t run = 1;
+    for (uint32_t i = a->shape.rank; i-- > 0;) {
+        if (a->shape.dims[i] != 1 && (a->strides.dims[i] != run || b->strides.dims[i] != run)) break;
+        run *= a->shape.dims[i];
+    }
+    return run;
+}
+
+// Run by run on the device. None meets another one, so that one barrier serves all.
+static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, spyi_text *error) {
+    spy_device *device = to->object.device;
+    spyi_storage *out = to->storage, *in = from->storage;
+    int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
+                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spy_status status = SPY_OK;
+    for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
+        int64_t a = 0, b = 0, step = run;
+        for (uint32_t d = 0; d < to->shape.rank; d++) {
+            a += index[d] * to->strides.dims[d];
+            b += index[d] * from->strides.dims[d];
+        }
+        status = device->backend->copy(device->gpu, &out->chunk,
+                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
+                                       (uint64_t)(run * size), barrier && done == 0, error);
+        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
+            int64_t n = to->shape.dims[d], at = index[d] + step;
+            index[d] = at % n;
+            step = at / n;
+        }
+    }
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
+    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    return status;
+}
+
+// One recorded copy costs the device about what 4 KiB through host memory cost; below 64 waiting costs more.
+static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
+    return runs <= 64 || run_bytes >= 4096;
+}
+
+static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    bool same_type = to->type == from->type;
+    if (to->element_count == 0) return SPY_OK;
+    if (spyi_tensors_meet(to, from)) {
+        if (same_type && to->offset_bytes == from->offset_bytes &&
+            memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
+            return SPY_OK; // to itself
+        return spyi_copy_through_host(to, from, error);
+    }
+    int64_t run = spyi_common_run(to, from), size = (int64_t)spyi_type_device_stride(to->type);
+    if (same_type && spyi_runs_pay(run * size, to->element_count / run))
+        return spyi_copy_runs(to, from, run, error);
+    return spyi_copy_through_host(to, from, error);
+}
+
+static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
+    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
+        spyi_text_add(error, "from is not a living tensor of this device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "expected from to have the shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " of to, got ");
+        spyi_shape_text(&from->shape, error);
+        spyi_text_add(error, "; spy_create_broadcast() stretches it, spy_create_reshape() cuts it anew");
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (!spyi_types_alike(to->type, from->type)) {
+        spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_tensor_meets_itself(to)) {
+        spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
+                             "several times");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
+spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_tensor_copy";
+    spy_status entered = spyi_enter(to, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = to->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_copy(to, from, &error);
+    if (status == SPY_OK) status = spyi_copy(to, from, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+// >>where it lies
+
+uint64_t spy_tensor_address(spy_tensor *tensor) {
+    const char *function = "spy_tensor_address";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
+    spy_device *device = tensor->object.device;
+    const spyi_storage *storage = tensor->storage;
+    uint64_t address = 0;
+    if (storage->chunk.address) address = storage->chunk.address + storage->offset + tensor->offset_bytes;
+    else
+        spyi_fail(&device->ctx, SPY_ERROR_UNSUPPORTED,
+                  "%s: device '%s' has no pointers (SPY_FEATURE_POINTERS)", function,
+                  device->base->limits.info.name);
+    spyi_leave(device);
+    return address;
+}
+
 // >>data/view.c ---------------------------------------------------------------------------------------------
 
-// Views: tensors that share the storage of another one under other shapes, strides and types.
+// Views: tensors that share the storage of another one under other shapes and strides.
 
-// A view of `parent` with everything but its measures set by the caller.
-static spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     spy_device *device = parent->object.device;
     spy_tensor *view = spyi_tensor_new(device);
     if (!view) {
@@ -8999,67 +11810,183 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     return view;
 }
 
-// Whether `dim` is a dimension of the tensor; reports if not.
-static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *function) {
-    if (dim < tensor->shape.rank) return true;
-    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u",
-              function, dim, tensor->shape.rank);
+// >>indexing
+
+spy_index spy_index_at(int64_t index) {
+    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
+    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
+    return item;
+}
+
+spy_index spy_index_all(void) {
+    return spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, 1);
+}
+
+spy_index spy_index_rest(void) {
+    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_new(void) {
+    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
+    return item;
+}
+
+// What Python's slice(start, stop, step).indices(n) begins at and how many it has.
+// Source: docs.python.org, "Common sequence operations", notes 3 to 5.
+static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
+    int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
+            low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    if (start == SPY_INDEX_NONE) start = step < 0 ? high : low;
+    else if (start < 0) start = start < -n ? low : start + n;
+    else if (start > high) start = high;
+    if (stop == SPY_INDEX_NONE) stop = step < 0 ? low : high;
+    else if (stop < 0) stop = stop < -n ? low : stop + n;
+    else if (stop > high) stop = high;
+    *first = start;
+    if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
+    return stop < start ? (start - stop - 1) / -step + 1 : 0;
+}
+
+// The items meet the tensor: their number, indices, steps and the view's rank; else reported.
+static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    const spy_shape *shape = &tensor->shape;
+    uint32_t taken = 0, made = 0, rests = 0, dim = 0;
+    if (indices.count && !indices.items) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: indices has %zu items at NULL", function,
+                  indices.count);
+        return false;
+    }
+    for (size_t i = 0; i < indices.count; i++) {
+        spy_index_kind kind = indices.items[i].kind;
+        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
+        made += kind == SPY_INDEX_NEW;
+        rests += kind == SPY_INDEX_REST;
+    }
+    if (taken > shape->rank) {
+        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: too many indices: the tensor has %u dimensions, the list names %u", function,
+                  shape->rank, taken);
+        return false;
+    }
+    if (rests > 1) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: spy_index_rest() can stand for the remaining dimensions once, not %u times", function,
+                  rests);
+        return false;
+    }
+    uint32_t rank = shape->rank + made;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
+        if (item->kind == SPY_INDEX_AT) {
+            rank--;
+            if (item->start < -n || item->start >= n) {
+                spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
+                          function, (long long)item->start, dim, (long long)n);
+                return false;
+            }
+        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
+                      function, dim);
+            return false;
+        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
+                      (int)item->kind);
+            return false;
+        }
+        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
+        else if (item->kind != SPY_INDEX_NEW) dim++;
+    }
+    if (rank <= SPY_MAX_RANK) return true;
+    spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
+              function, rank, SPY_MAX_RANK);
     return false;
 }
 
-spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
-    const char *function = "spy_create_slice";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    if (step <= 0)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function,
-                  (long long)step);
-    else if (spyi_check_dim(tensor, dim, function)) view = spyi_view_new(tensor, function);
-    if (view) {
-        int64_t n = tensor->shape.dims[dim];
-        if (start < 0) start = start < -n ? 0 : start + n;
-        if (stop < 0) stop = stop < -n ? 0 : stop + n;
-        if (start > n) start = n;
-        if (stop > n) stop = n;
-        int64_t count = stop > start ? (stop - start - 1) / step + 1 : 0;
-        int64_t stride = tensor->strides.dims[dim];
-        view->shape.dims[dim] = count;
-        view->strides.dims[dim] = count > 1 ? stride * step : stride;
-        if (count)
-            view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
-        spyi_tensor_measure(view);
+static void spyi_view_add_dim(spy_tensor *view, int64_t n, int64_t stride) {
+    view->shape.dims[view->shape.rank++] = n;
+    view->strides.dims[view->strides.rank++] = stride;
+}
+
+// The view of checked items: reads the tensor's dimensions from the first on and adds those of the view.
+static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_tensor *view) {
+    const spy_shape *shape = &tensor->shape, *strides = &tensor->strides;
+    int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
+    uint32_t dim = 0, taken = 0;
+    for (size_t i = 0; i < indices.count; i++)
+        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+    view->shape.rank = view->strides.rank = 0;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        if (item->kind == SPY_INDEX_NEW) {
+            spyi_view_add_dim(view, 1, 0);
+        } else if (item->kind == SPY_INDEX_REST) {
+            for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
+                spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+        } else if (item->kind == SPY_INDEX_AT) {
+            at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
+            dim++;
+        } else {
+            int64_t first, count = spyi_slice_count(item, shape->dims[dim], &first);
+            int64_t stride = strides->dims[dim++];
+            if (count > 0) at += first * stride;
+            spyi_view_add_dim(view, count, count > 1 ? stride * item->step : stride);
+        }
     }
-    spyi_leave(device);
+    for (; dim < shape->rank; dim++) spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+    if (tensor->element_count > 0) view->offset_bytes += (uint64_t)(at * size);
+    spyi_tensor_measure(view);
+}
+
+static spy_tensor *spyi_create_indexed(spy_tensor *tensor, spy_indices indices, const char *function) {
+    spy_tensor *view = NULL;
+    if (spyi_check_indices(tensor, indices, function)) view = spyi_view_new(tensor, function);
+    if (view) spyi_view_index(tensor, indices, view);
     return view;
 }
 
-spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
-    const char *function = "spy_create_select";
+spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices) {
+    const char *function = "spy_create_indexed";
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    if (spyi_check_dim(tensor, dim, function)) {
-        int64_t n = tensor->shape.dims[dim];
-        if (index < -n || index >= n)
-            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
-                      function, (long long)index, dim, (long long)n);
-        else view = spyi_view_new(tensor, function);
-        if (view) {
-            int64_t at = index < 0 ? index + n : index;
-            view->offset_bytes +=
-                (uint64_t)(at * tensor->strides.dims[dim] * (int64_t)spyi_type_device_stride(tensor->type));
-            view->shape.rank = view->strides.rank = tensor->shape.rank - 1;
-            for (uint32_t i = dim; i < view->shape.rank; i++) {
-                view->shape.dims[i] = tensor->shape.dims[i + 1];
-                view->strides.dims[i] = tensor->strides.dims[i + 1];
-            }
-            spyi_tensor_measure(view);
-        }
-    }
-    spyi_leave(device);
+    spy_tensor *view = spyi_create_indexed(tensor, indices, function);
+    spyi_leave(tensor);
     return view;
 }
+
+// One dimension by an item, the others whole.
+static spy_tensor *spyi_create_part(spy_tensor *tensor, uint32_t dim, spy_index item, const char *function) {
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = NULL;
+    spy_index items[SPY_MAX_RANK];
+    spy_indices indices = { items, (size_t)dim + 1 };
+    if (dim < tensor->shape.rank) {
+        for (uint32_t i = 0; i < dim; i++) items[i] = spy_index_all();
+        items[dim] = item;
+        view = spyi_create_indexed(tensor, indices, function);
+    } else {
+        spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: dimension %u of a tensor of rank %u", function, dim, tensor->shape.rank);
+    }
+    spyi_leave(tensor);
+    return view;
+}
+
+spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
+    return spyi_create_part(tensor, dim, spy_index_range(start, stop, step), "spy_create_slice");
+}
+
+spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
+    return spyi_create_part(tensor, dim, spy_index_at(index), "spy_create_select");
+}
+
+// >>dimensions in another order, other storage
 
 spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
     const char *function = "spy_create_transpose";
@@ -9115,6 +12042,1360 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     return status;
 }
 
+// >>data/reshape.c ------------------------------------------------------------------------------------------
+
+// Views under other sizes or other element types: the same bytes in the same order, never a copy.
+
+// >>reshape
+
+// desc's sizes with -1 replaced; false: reported.
+static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    spy_shape known = *shape;
+    uint32_t open = SPY_MAX_RANK, opens = 0;
+    for (uint32_t i = 0; i < shape->rank && shape->rank <= SPY_MAX_RANK; i++) {
+        if (shape->dims[i] != -1) continue;
+        known.dims[i] = 1;
+        open = i;
+        opens++;
+    }
+    int64_t count = shape->rank <= SPY_MAX_RANK ? spyi_shape_count(&known) : -1;
+    if (count < 0 || opens > 1) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most", function,
+                  SPY_MAX_RANK);
+        return false;
+    }
+    bool fits = opens && count > 0 ? tensor->element_count % count == 0 : count == tensor->element_count;
+    if (fits && opens && count > 0) shape->dims[open] = tensor->element_count / count;
+    if (fits && (!opens || count > 0)) return true;
+    spyi_text text = { NULL, 0, 0 };
+    spyi_shape_text(shape, &text);
+    spyi_text_add(&text, " cannot hold the %lld elements of the tensor ", (long long)tensor->element_count);
+    spyi_shape_text(&tensor->shape, &text);
+    spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH, "%s: shape %s%s", function, spyi_text_str(&text),
+              fits ? ": -1 could be anything" : "");
+    spyi_text_free(&text);
+    return false;
+}
+
+// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal products
+// are matched from the first on; within a group the tensor's must follow each other in memory. Returns the tensor's
+// dimension that does not follow its right neighbour; -1: all is well.
+// Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
+static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
+    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions but those of size 1
+    for (uint32_t i = 0; i < t->shape.rank; i++)
+        if (t->shape.dims[i] != 1) from[rank++] = i;
+    uint32_t i = 0, j = 0;
+    while (i < rank && j < shape->rank) {
+        uint32_t i_end = i + 1, j_end = j + 1;
+        int64_t had = t->shape.dims[from[i]], got = shape->dims[j];
+        while (had != got) {
+            if (got < had) got *= shape->dims[j_end++];
+            else had *= t->shape.dims[from[i_end++]];
+        }
+        for (uint32_t k = i; k + 1 < i_end; k++)
+            if (t->strides.dims[from[k]] != t->shape.dims[from[k + 1]] * t->strides.dims[from[k + 1]])
+                return (int)from[k];
+        int64_t step = t->strides.dims[from[i_end - 1]];
+        for (uint32_t k = j_end; k-- > j; step *= shape->dims[k]) strides->dims[k] = step;
+        i = i_end;
+        j = j_end;
+    }
+    return -1; // sizes of 1 that are left keep the strides they came with
+}
+
+spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
+    const char *function = "spy_create_reshape";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    if (spyi_reshape_sizes(tensor, &shape, function)) {
+        spy_shape strides = spyi_row_major(&shape);
+        int apart = -1;
+        if (!tensor->contiguous) apart = spyi_reshape_strides(tensor, &shape, &strides);
+        if (apart >= 0) {
+            spyi_text text = { NULL, 0, 0 };
+            spyi_shape_text(&tensor->shape, &text);
+            spyi_text_add(&text, " with strides ");
+            spyi_shape_text(&tensor->strides, &text);
+            spyi_text_add(&text, " cannot be seen as ");
+            spyi_shape_text(&shape, &text);
+            spyi_text_add(&text,
+                          " without a copy: dimension %d and what follows it do not lie one behind the other "
+                          "in memory; "
+                          "spy_tensor_copy() to a tensor made with desc.like helps",
+                          apart);
+            spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &text);
+        } else {
+            view = spyi_view_new(tensor, function);
+        }
+        if (view) {
+            view->shape = shape;
+            view->strides = strides;
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// >>other element types
+
+// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be; else
+// the dimension that cannot.
+static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
+    for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
+        int64_t bytes = view->strides.dims[i] * from_size;
+        if (bytes % to_size && view->shape.dims[i] > 1) return (int)i;
+        view->strides.dims[i] = bytes / to_size;
+    }
+    return -1;
+}
+
+// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and strides.
+static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
+    int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
+            to = (int64_t)spyi_type_device_stride(type);
+    uint32_t rank = tensor->shape.rank;
+    if (tensor->offset_bytes % type->device_align) {
+        spyi_text_add(why, "the tensor begins at byte %llu of its storage, %s needs a multiple of %zu",
+                      (unsigned long long)tensor->offset_bytes, type->display, type->device_align);
+        return;
+    }
+    if (from == to) return;
+    if (rank == 0) {
+        spyi_text_add(
+            why,
+            "%s has %lld bytes on the device, %s has %lld: a single element can only be seen as one of "
+            "the same size",
+            tensor->type->display, (long long)from, type->display, (long long)to);
+        return;
+    }
+    int64_t n = tensor->shape.dims[rank - 1], *last = &view->strides.dims[rank - 1];
+    if (n > 1 && *last != 1) {
+        spyi_text_add(
+            why,
+            "%s has %lld bytes on the device, %s has %lld: the last dimension would be cut anew, but its "
+            "elements lie %lld apart",
+            tensor->type->display, (long long)from, type->display, (long long)to, (long long)*last);
+        return;
+    }
+    if (n * from % to) {
+        spyi_text_add(
+            why, "the last dimension has %lld elements of %lld bytes (%s), which is no multiple of %s's %lld",
+            (long long)n, (long long)from, tensor->type->display, type->display, (long long)to);
+        return;
+    }
+    int apart = spyi_scale_strides(view, from, to);
+    if (apart >= 0)
+        spyi_text_add(why, "the rows of dimension %d lie %lld bytes apart, which is no multiple of %s's %lld",
+                      apart, (long long)(tensor->strides.dims[apart] * from), type->display, (long long)to);
+    view->shape.dims[rank - 1] = n * from / to;
+    *last = 1;
+}
+
+spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_module *module) {
+    const char *function = "spy_create_view_as";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    const spyi_type *type = NULL;
+    if (!type_name)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a type's name, got NULL", function);
+    else type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name, function);
+    if (type) {
+        spyi_text why = { NULL, 0, 0 };
+        spy_tensor seen = *tensor;
+        spyi_retype(tensor, type, &seen, &why);
+        if (why.size) spyi_fail_text(device, SPY_ERROR_SHAPE_MISMATCH, function, &why);
+        else view = spyi_view_new(tensor, function);
+        if (view) {
+            view->type = type;
+            view->shape = seen.shape;
+            view->strides = seen.strides;
+            spyi_tensor_measure(view);
+        }
+    }
+    spyi_leave(device);
+    return view;
+}
+
+// >>flat: the scalars of each element as further dimensions
+
+// Walks the scalars of a struct: all must be of one dtype and lie one scalar apart.
+typedef struct spyi_flat_walk {
+    const spyi_type *scalar; // of the first one; NULL: none yet
+    spyi_text first;         // its path
+    spyi_text path;
+    size_t next;   // device offset where the next one must lie
+    int64_t count; // so far
+    spyi_text why; // it cannot be
+} spyi_flat_walk;
+
+static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
+    size_t size = w->path.size;
+    if (w->why.size) return;
+    if (type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t i = 0; i < type->field_count; i++) {
+            const spyi_field *field = &type->fields[i];
+            spyi_text_add(&w->path, size ? ".%s" : "%s", field->name);
+            spyi_flat_scalars(field->type, offset + field->device_offset, w);
+            w->path.size = size;
+            if (w->path.data) w->path.data[size] = 0;
+        }
+    } else if (type->element) { // the parts of vectors, matrices and arrays are alike
+        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                                     : (int64_t)type->columns;
+        for (int64_t i = 0; i < n && !w->why.size; i++)
+            spyi_flat_scalars(type->element, offset + (size_t)i * spyi_type_device_stride(type->element), w);
+    } else {
+        if (!w->scalar) {
+            w->scalar = type;
+            spyi_text_add(&w->first, "%s", spyi_text_str(&w->path));
+        }
+        if (type->scalar != w->scalar->scalar)
+            spyi_text_add(&w->why, "field '%s' is %s and field '%s' is %s: scalars of one type are needed",
+                          spyi_text_str(&w->first), w->scalar->display, spyi_text_str(&w->path),
+                          type->display);
+        else if (offset != w->next)
+            spyi_text_add(&w->why, "field '%s' lies at byte %zu on the device, with a gap before it",
+                          spyi_text_str(&w->path), offset);
+        w->next = offset + type->device_size;
+        w->count++;
+    }
+}
+
+// Appends the dimensions of one element, strides in bytes, and gives its scalar type; NULL: `why` says.
+static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
+                                     spyi_text *why) {
+    while (type->element || type->kind == SPYI_TYPE_STRUCT) {
+        int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                                     : (int64_t)type->columns;
+        const spyi_type *part = type->element;
+        if (!part) {
+            spyi_flat_walk walk;
+            memset(&walk, 0, sizeof walk);
+            spyi_flat_scalars(type, 0, &walk);
+            part = walk.scalar;
+            n = walk.count;
+            spyi_text_add(why, "%s", spyi_text_str(&walk.why));
+            spyi_text_free(&walk.first);
+            spyi_text_free(&walk.path);
+            spyi_text_free(&walk.why);
+            if (why->size) return NULL;
+        }
+        if (shape->rank == SPY_MAX_RANK) {
+            spyi_text_add(why, "the view would have a rank above %d", SPY_MAX_RANK);
+            return NULL;
+        }
+        shape->dims[shape->rank++] = n;
+        strides->dims[strides->rank++] = (int64_t)spyi_type_device_stride(part);
+        type = part;
+    }
+    return type;
+}
+
+spy_tensor *spy_create_flat_view(spy_tensor *tensor) {
+    const char *function = "spy_create_flat_view";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_device *device = tensor->object.device;
+    spy_tensor *view = NULL;
+    spyi_text why = { NULL, 0, 0 };
+    spy_shape shape = tensor->shape, strides = tensor->strides;
+    int64_t element = (int64_t)spyi_type_device_stride(tensor->type);
+    for (uint32_t i = 0; i < strides.rank; i++) strides.dims[i] *= element;
+    const spyi_type *scalar = spyi_flatten(tensor->type, &shape, &strides, &why);
+    if (scalar) {
+        view = spyi_view_new(tensor, function);
+    } else {
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH, "%s: %s: %s", function, tensor->type->display,
+                  spyi_text_str(&why));
+    }
+    if (view) {
+        view->type = device->scalars[scalar->scalar];
+        view->shape = shape;
+        view->strides = strides;
+        for (uint32_t i = 0; i < strides.rank; i++) view->strides.dims[i] /= (int64_t)scalar->device_size;
+        spyi_tensor_measure(view);
+    }
+    spyi_text_free(&why);
+    spyi_leave(device);
+    return view;
+}
+
+// >>data/print.c --------------------------------------------------------------------------------------------
+
+// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges of large ones.
+//
+// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3, linewidth 75)
+// and the output of numpy 2.4, which tests/unit/test_print.c quotes.
+
+#define SPYI_PRINT_THRESHOLD 1000.0 // scalars
+enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
+
+// >>digits of floats
+
+typedef struct spyi_digits {
+    char digits[24]; // decimal, without the final zeros; "0" for 0
+    int count;
+    int exponent; // of the first digit
+    bool negative;
+} spyi_digits;
+
+// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits count.
+static spyi_digits spyi_digits_of(double value, int places) {
+    spyi_digits d;
+    char text[48];
+    const char *at = text;
+    memset(&d, 0, sizeof d);
+    snprintf(text, sizeof text, "%.*e", places, value);
+    if (*at == '-') {
+        d.negative = true;
+        at++;
+    }
+    for (; *at && *at != 'e'; at++)
+        if (*at >= '0' && *at <= '9') d.digits[d.count++] = *at;
+    d.exponent = *at == 'e' ? atoi(at + 1) : 0;
+    while (d.count > 1 && d.digits[d.count - 1] == '0') d.digits[--d.count] = 0;
+    return d;
+}
+
+static double spyi_float_value(const void *scalar, spy_dtype dtype) {
+    double value = 0;
+    spyi_convert_scalars(&value, SPY_FLOAT64, scalar, dtype, 1);
+    return value;
+}
+
+// The fewest places that tell a value from all others of its type.
+static int spyi_shortest_places(double value, spy_dtype dtype) {
+    for (int places = 0; places < 16; places++) {
+        char text[48];
+        snprintf(text, sizeof text, "%.*e", places, value);
+        if (dtype == SPY_FLOAT64 && strtod(text, NULL) == value) return places;
+        if (dtype == SPY_FLOAT32 && strtof(text, NULL) == (float)value) return places;
+        if (dtype == SPY_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
+            return places;
+    }
+    return 16;
+}
+
+static bool spyi_print_is_finite(double value) {
+    return value - value == 0;
+}
+
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out) {
+    int64_t i = 0;
+    uint64_t u = 0;
+    if (dtype == SPY_BOOL) {
+        spyi_text_add(out, *(const char *)scalar ? "True" : "False");
+    } else if (dtype >= SPY_FLOAT16) {
+        double value = spyi_float_value(scalar, dtype);
+        if (value != value) spyi_text_add(out, "nan");
+        else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
+        else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
+    } else if (spyi_convert_scalars(&i, SPY_INT64, scalar, dtype, 1)) {
+        spyi_text_add(out, "%lld", (long long)i);
+    } else {
+        spyi_convert_scalars(&u, SPY_UINT64, scalar, dtype, 1);
+        spyi_text_add(out, "%llu", (unsigned long long)u);
+    }
+}
+
+// >>columns: scalars that are written alike; one for a tensor of scalars, one for each scalar field of a struct
+
+typedef struct spyi_column {
+    size_t width;                // of integers and bools, or of a float's whole text
+    int left, right;             // characters before and behind the point
+    int places, exponent_digits; // with an exponent
+    bool with_exponent;
+    bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
+    double smallest, largest; // of the finite ones but 0, without their sign; largest 0: there is none
+} spyi_column;
+
+static bool spyi_print_is_float(spy_dtype dtype) {
+    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+}
+
+// First reading: what there is.
+static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
+    if (!spyi_print_is_float(dtype)) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_scalar_text(scalar, dtype, &text);
+        if (text.size > c->width) c->width = text.size;
+        spyi_text_free(&text);
+        return;
+    }
+    double value = spyi_float_value(scalar, dtype), size = value < 0 ? -value : value;
+    if (!spyi_print_is_finite(value)) {
+        c->any_other = true;
+        c->any_negative_infinity = c->any_negative_infinity || value < 0;
+        return;
+    }
+    c->any_finite = true;
+    if (size == 0) return;
+    if (c->largest == 0 || size < c->smallest) c->smallest = size;
+    if (size > c->largest) c->largest = size;
+}
+
+static double spyi_print_round(double value, spy_dtype dtype) {
+    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
+    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
+}
+
+// Numbers are compared as the type rounds them.
+static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
+    if (c->largest == 0) return;
+    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
+    double ratio = spyi_print_round(c->largest / c->smallest, dtype);
+    c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
+}
+
+static spyi_digits spyi_column_digits(const spyi_column *c, double value, spy_dtype dtype) {
+    spyi_digits d = spyi_digits_of(value, spyi_shortest_places(value, dtype));
+    int most = c->with_exponent ? SPYI_PRINT_PRECISION : d.exponent + SPYI_PRINT_PRECISION;
+    return d.count - 1 > most ? spyi_digits_of(value, most) : d;
+}
+
+static int spyi_exponent_digits(int exponent) {
+    return exponent <= -100 || exponent >= 100 ? 3 : 2;
+}
+
+static int spyi_print_max(int a, int b) {
+    return a > b ? a : b;
+}
+
+// Second reading: how many characters they need.
+static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
+    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
+    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
+    spyi_digits d = spyi_column_digits(c, value, dtype);
+    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
+    c->left = spyi_print_max(c->left, whole + d.negative);
+    if (c->with_exponent) {
+        c->places = spyi_print_max(c->places, d.count - 1);
+        c->exponent_digits = spyi_print_max(c->exponent_digits, spyi_exponent_digits(d.exponent));
+    } else {
+        c->right = spyi_print_max(c->right, d.count - 1 - d.exponent);
+    }
+}
+
+static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
+    if (dtype == SPY_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (!spyi_print_is_float(dtype)) return;
+    if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
+    int width = c->left + 1 + c->right;
+    if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
+    c->width = (size_t)width;
+    c->left = width - 1 - c->right;
+}
+
+static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtype, spyi_text *out) {
+    if (!spyi_print_is_finite(value)) {
+        spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with blanks.
+    spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
+    int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
+    int first = c->with_exponent ? 0 : d.exponent; // the digit that is the ones' place
+    spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
+    for (int i = first - whole + 1; i <= first; i++)
+        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
+    spyi_text_add(out, ".");
+    int places = c->with_exponent ? c->places : spyi_print_max(d.count - 1 - first, 0);
+    for (int i = first + 1; i <= first + places; i++)
+        spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
+    if (c->with_exponent)
+        spyi_text_add(out, "e%c%0*d", d.exponent < 0 ? '-' : '+', c->exponent_digits,
+                      d.exponent < 0 ? -d.exponent : d.exponent);
+    else spyi_text_add(out, "%*s", c->right - places, "");
+}
+
+static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
+    if (spyi_print_is_float(dtype)) {
+        spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
+        return;
+    }
+    spyi_text text = { NULL, 0, 0 };
+    spyi_scalar_text(scalar, dtype, &text);
+    spyi_text_add(out, "%*s", (int)c->width, spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
+// >>walking what is shown: the tensor's dimensions, then those of vectors, matrices and arrays in its elements
+
+typedef struct spyi_printer {
+    const spy_tensor *tensor;
+    spyi_column *columns;
+    bool cut; // only the edges of long dimensions
+    spyi_text out;
+} spyi_printer;
+
+// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its bytes.
+typedef struct spyi_spot {
+    uint32_t dim;
+    const spyi_type *type;
+    const char *at;
+    uint32_t column;
+} spyi_spot;
+
+static int64_t spyi_shown(const spyi_printer *p, int64_t n) {
+    return p->cut && n > 2 * SPYI_PRINT_EDGE ? 2 * SPYI_PRINT_EDGE : n;
+}
+
+static int64_t spyi_type_length(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_ARRAY    ? type->count
+           : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                                            : (int64_t)type->columns;
+}
+
+// Dimensions that are left at a spot; 0: a scalar or a struct.
+static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
+    uint32_t rank = p->tensor->shape.rank - s->dim;
+    for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
+    return rank;
+}
+
+static int64_t spyi_spot_length(const spyi_printer *p, const spyi_spot *s) {
+    return s->dim < p->tensor->shape.rank ? p->tensor->shape.dims[s->dim] : spyi_type_length(s->type);
+}
+
+// Shown item `i` of the spot's next dimension. Of the tensor's dimensions the data holds shown items alone.
+static spyi_spot spyi_spot_item(const spyi_printer *p, const spyi_spot *s, int64_t i) {
+    spyi_spot item = *s;
+    size_t step;
+    if (s->dim < p->tensor->shape.rank) {
+        step = spyi_type_host_stride(s->type);
+        for (uint32_t d = s->dim + 1; d < p->tensor->shape.rank; d++)
+            step *= (size_t)spyi_shown(p, p->tensor->shape.dims[d]);
+        item.dim++;
+    } else {
+        int64_t n = spyi_type_length(s->type);
+        if (spyi_shown(p, n) < n && i >= SPYI_PRINT_EDGE) i += n - 2 * SPYI_PRINT_EDGE;
+        item.type = s->type->element;
+        step = spyi_type_host_stride(item.type);
+    }
+    item.at += (size_t)i * step;
+    return item;
+}
+
+static uint32_t spyi_column_count(const spyi_type *type) {
+    uint32_t count = 0;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) return 1;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_column_count(type->fields[i].type);
+    return count;
+}
+
+static spyi_spot spyi_spot_field(const spyi_spot *s, uint32_t i) {
+    spyi_spot field = *s;
+    for (uint32_t k = 0; k < i; k++) field.column += spyi_column_count(s->type->fields[k].type);
+    field.type = s->type->fields[i].type;
+    field.at += s->type->fields[i].host_offset;
+    return field;
+}
+
+static void spyi_spot_scan(spyi_printer *p, const spyi_spot *s, bool measure) {
+    if (spyi_spot_rank(p, s) > 0) {
+        int64_t shown = spyi_shown(p, spyi_spot_length(p, s));
+        for (int64_t i = 0; i < shown; i++) {
+            spyi_spot item = spyi_spot_item(p, s, i);
+            spyi_spot_scan(p, &item, measure);
+        }
+    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t i = 0; i < s->type->field_count; i++) {
+            spyi_spot field = spyi_spot_field(s, i);
+            spyi_spot_scan(p, &field, measure);
+        }
+    } else if (measure) {
+        spyi_column_measure(&p->columns[s->column], s->at, s->type->scalar);
+    } else {
+        spyi_column_see(&p->columns[s->column], s->at, s->type->scalar);
+    }
+}
+
+// Between the readings (see, choose, measure, finish): each column with its type.
+static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t column, bool finish) {
+    bool alone = p->tensor->shape.rank == 0 && !p->tensor->type->element;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) {
+        if (finish) spyi_column_finish(&p->columns[column], type->scalar, alone);
+        else spyi_column_choose(&p->columns[column], type->scalar);
+        return;
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        spyi_columns_step(p, type->fields[i].type, column, finish);
+        column += spyi_column_count(type->fields[i].type);
+    }
+}
+
+// >>the text
+
+// A scalar, a struct, or an array in a struct, on one line.
+static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text *out) {
+    if (spyi_spot_rank(p, s) > 0) {
+        int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+        spyi_text_add(out, "[");
+        for (int64_t i = 0; i < shown; i++) {
+            spyi_spot item = spyi_spot_item(p, s, i);
+            spyi_text_add(out, shown < n && i == SPYI_PRINT_EDGE ? " ... " : i ? " " : "");
+            spyi_spot_word(p, &item, out);
+        }
+        spyi_text_add(out, "]");
+    } else if (s->type->kind == SPYI_TYPE_STRUCT) {
+        spyi_text_add(out, "{");
+        for (uint32_t i = 0; i < s->type->field_count; i++) {
+            spyi_spot field = spyi_spot_field(s, i);
+            spyi_text_add(out, "%s%s: ", i ? ", " : "", s->type->fields[i].name);
+            spyi_spot_word(p, &field, out);
+        }
+        spyi_text_add(out, "}");
+    } else {
+        spyi_column_text(&p->columns[s->column], s->at, s->type->scalar, out);
+    }
+}
+
+// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
+static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
+                            size_t *line) {
+    if (*line + size > width && *line > indent) {
+        while (p->out.size && p->out.data[p->out.size - 1] == ' ') p->out.data[--p->out.size] = 0;
+        spyi_text_add(&p->out, "\n%*s", (int)indent, "");
+        *line = indent;
+    }
+    spyi_text_add_n(&p->out, word, size);
+    *line += size;
+}
+
+static void spyi_print_row(spyi_printer *p, const spyi_spot *s, size_t depth) {
+    size_t indent = depth + 1, width = SPYI_PRINT_WIDTH - depth - 1, line = indent;
+    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+    spyi_text word = { NULL, 0, 0 };
+    for (int64_t i = 0; i < shown; i++) {
+        spyi_spot item = spyi_spot_item(p, s, i);
+        if (shown < n && i == SPYI_PRINT_EDGE) {
+            spyi_print_word(p, "...", 3, indent, width, &line);
+            spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
+        }
+        spyi_text_clear(&word);
+        spyi_spot_word(p, &item, &word);
+        spyi_print_word(p, spyi_text_str(&word), word.size, indent, width, &line);
+        if (i + 1 < shown) spyi_print_word(p, " ", 1, indent, SIZE_MAX, &line);
+    }
+    spyi_text_free(&word);
+}
+
+static void spyi_print_spot(spyi_printer *p, const spyi_spot *s, size_t depth) {
+    uint32_t rank = spyi_spot_rank(p, s);
+    if (rank == 0) {
+        spyi_spot_word(p, s, &p->out);
+        return;
+    }
+    int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
+    spyi_text_add(&p->out, "[");
+    if (rank == 1) spyi_print_row(p, s, depth);
+    for (int64_t i = 0; i < shown && rank > 1; i++) {
+        spyi_spot item = spyi_spot_item(p, s, i);
+        bool gap = shown < n && i == SPYI_PRINT_EDGE;
+        for (int again = 0; again < 1 + gap && i > 0; again++) {
+            for (uint32_t k = 1; k < rank; k++) spyi_text_add(&p->out, "\n");
+            spyi_text_add(&p->out, "%*s%s", (int)depth + 1, "", again < gap ? "..." : "");
+        }
+        spyi_print_spot(p, &item, depth + 1);
+    }
+    spyi_text_add(&p->out, "]");
+}
+
+// >>the data: the shown elements, packed
+
+static double spyi_scalar_count(const spyi_type *type) {
+    double count = 1;
+    for (; type->element; type = type->element) count *= (double)spyi_type_length(type);
+    if (type->kind != SPYI_TYPE_STRUCT) return count;
+    double fields = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) fields += spyi_scalar_count(type->fields[i].type);
+    return count * fields;
+}
+
+// A long dimension becomes two: two edges, and the items of an edge.
+static spyi_box spyi_shown_box(const spyi_printer *p) {
+    const spy_shape *shape = &p->tensor->shape, *strides = &p->tensor->strides;
+    spyi_box box;
+    memset(&box, 0, sizeof box);
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        int64_t n = shape->dims[d];
+        if (spyi_shown(p, n) < n) {
+            box.dims[box.rank] = 2;
+            box.strides[box.rank++] = (n - SPYI_PRINT_EDGE) * strides->dims[d];
+            n = SPYI_PRINT_EDGE;
+        }
+        box.dims[box.rank] = n;
+        box.strides[box.rank++] = strides->dims[d];
+    }
+    return box;
+}
+
+static spy_status spyi_print_tensor(spy_tensor *tensor, spyi_printer *p, spyi_text *error) {
+    p->cut = (double)tensor->element_count * spyi_scalar_count(tensor->type) > SPYI_PRINT_THRESHOLD;
+    spyi_text_add(&p->out, "%s ", tensor->type->display);
+    spyi_shape_text(&tensor->shape, &p->out);
+    spyi_text_add(&p->out, "\n");
+    if (tensor->element_count == 0) {
+        spyi_text_add(&p->out, "[]");
+        return SPY_OK;
+    }
+    spyi_box box = spyi_shown_box(p);
+    size_t size = spyi_type_host_stride(tensor->type);
+    for (uint32_t d = 0; d < box.rank; d++) size *= (size_t)box.dims[d];
+    char *data = (char *)malloc(size);
+    p->columns = (spyi_column *)calloc(spyi_column_count(tensor->type), sizeof *p->columns);
+    spy_status status = SPY_ERROR_OUT_OF_MEMORY;
+    if (data && p->columns) status = spyi_tensor_download_box(tensor, &box, data, error);
+    else spyi_text_add(error, "out of host memory");
+    if (status == SPY_OK) {
+        spyi_spot all = { 0, tensor->type, data, 0 };
+        spyi_spot_scan(p, &all, false);
+        spyi_columns_step(p, tensor->type, 0, false);
+        spyi_spot_scan(p, &all, true);
+        spyi_columns_step(p, tensor->type, 0, true);
+        spyi_print_spot(p, &all, 0);
+    }
+    free(p->columns);
+    free(data);
+    return status;
+}
+
+size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
+    const char *function = "spy_tensor_print";
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_printer p;
+    memset(&p, 0, sizeof p);
+    p.tensor = tensor;
+    spy_status status = spyi_print_tensor(tensor, &p, &error);
+    size_t size = status == SPY_OK ? p.out.size : 0;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    if (text && capacity && size) {
+        size_t n = size < capacity - 1 ? size : capacity - 1;
+        memcpy(text, p.out.data, n);
+        text[n] = 0;
+    }
+    spyi_text_free(&p.out);
+    spyi_leave(device);
+    return size;
+}
+
+// >>data/cursor.c -------------------------------------------------------------------------------------------
+
+// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own values.
+
+// A copy of a tensor's elements in C's layout.
+typedef struct spyi_cursor_range {
+    spyi_object object;
+    spy_tensor *tensor; // retained
+    int64_t first, count;
+    char *data;
+    bool *written;                             // by element: differs from the tensor
+    struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
+} spyi_cursor_range;
+
+// >>places
+
+static spyi_context *spyi_cursor_context(const spy_cursor *c) {
+    return c->device ? &c->device->ctx : NULL;
+}
+
+static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
+    return (const spyi_type *)c->type;
+}
+
+// A range is an array of elements that has no type of its own.
+static bool spyi_cursor_is_range(const spy_cursor *c) {
+    return c->index < 0;
+}
+
+static size_t spyi_cursor_size(const spy_cursor *c) {
+    size_t one = spyi_type_host_stride(spyi_cursor_type(c));
+    return spyi_cursor_is_range(c) ? one * (size_t)c->count : one;
+}
+
+static char *spyi_cursor_data(const spy_cursor *c) {
+    size_t element = spyi_type_host_stride((const spyi_type *)c->element);
+    return (char *)c->data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->index * element) + c->offset;
+}
+
+// Whether it stands somewhere; reports if not.
+static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
+    if (!c->type)
+        return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: the cursor stands nowhere: the function that gave it failed", function);
+    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
+    return SPY_OK;
+}
+
+static spy_cursor spyi_cursor_nowhere(spy_device *device) {
+    spy_cursor c;
+    memset(&c, 0, sizeof c);
+    c.device = device;
+    return c;
+}
+
+// Parts that [i] counts; 0: none. *part: their type, in C's layout one behind the other.
+static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
+    *part = type->element;
+    if (!type->element) return 0;
+    if (type->kind == SPYI_TYPE_ARRAY) return type->count;
+    return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
+}
+
+// The path from an element to `type` at `offset`: no two places of one type lie at one offset.
+static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
+                           spyi_text *out) {
+    const spyi_type *part;
+    size_t size = out->size;
+    if (from == type && offset == 0) return true;
+    int64_t n = spyi_cursor_parts(from, &part);
+    if (n > 0) {
+        size_t step = spyi_type_host_stride(part), i = offset / step;
+        if (from->kind == SPYI_TYPE_VECTOR)
+            spyi_text_add(out, "%s%c", size == empty ? "" : ".", "xyzw"[i & 3]);
+        else spyi_text_add(out, "[%zu]", i);
+        return spyi_path_text(part, offset - i * step, type, empty, out);
+    }
+    for (uint32_t i = 0; i < from->field_count; i++) {
+        const spyi_field *f = &from->fields[i];
+        if (offset < f->host_offset || offset >= f->host_offset + f->type->host_size) continue;
+        spyi_text_add(out, size == empty ? "%s" : ".%s", f->name);
+        return spyi_path_text(f->type, offset - f->host_offset, type, empty, out);
+    }
+    return false;
+}
+
+// "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
+static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
+    if (spyi_cursor_is_range(c)) {
+        spyi_text_add(out, "the %lld elements", (long long)c->count);
+        return;
+    }
+    size_t empty = out->size;
+    if (c->count > 1) spyi_text_add(out, "[%lld]", (long long)c->index);
+    size_t before = out->size;
+    spyi_path_text((const spyi_type *)c->element, c->offset, spyi_cursor_type(c), empty, out);
+    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->index);
+}
+
+// Reports `what` of a place under the function's name and frees it.
+static spy_status spyi_cursor_fail(const spy_cursor *c, spy_status status, const char *function,
+                                   spyi_text *what) {
+    spyi_text path = { NULL, 0, 0 };
+    spyi_cursor_text(c, &path);
+    spyi_fail(spyi_cursor_context(c), status, "%s: %s: %s", function, spyi_text_str(&path),
+              spyi_text_str(what));
+    spyi_text_free(&path);
+    spyi_text_free(what);
+    return status;
+}
+
+// >>steps
+
+static const char *spyi_place_name(const spy_cursor *c) {
+    return spyi_cursor_type(c)->display;
+}
+
+// To part `index`; false: `what` and *status say why not.
+static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
+    const spyi_type *part = spyi_cursor_type(c);
+    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
+    if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
+        *status = SPY_ERROR_TYPE_MISMATCH;
+        spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
+        return false;
+    }
+    if (index < 0 || index >= n) {
+        *status = SPY_ERROR_OUT_OF_RANGE;
+        spyi_text_add(what, "[%lld] is beyond its %lld parts", (long long)index, (long long)n);
+        return false;
+    }
+    if (spyi_cursor_is_range(c)) c->index = index;
+    else c->offset += (size_t)index * spyi_type_host_stride(part);
+    c->type = part;
+    return true;
+}
+
+static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text *what) {
+    unsigned nearest = (unsigned)strlen(name) / 2 + 1;
+    const char *best = NULL;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        unsigned distance = spyi_edit_distance(name, type->fields[i].name);
+        if (distance >= nearest) continue;
+        nearest = distance;
+        best = type->fields[i].name;
+    }
+    if (best) spyi_text_add(what, ", did you mean '%s'?", best);
+    spyi_text_add(what, best ? " It has " : "; it has ");
+    for (uint32_t i = 0; i < type->field_count; i++)
+        spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
+}
+
+// To the field or component of that name.
+static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
+                           spy_status *status) {
+    if (spyi_cursor_is_range(c)) {
+        if (c->count != 1) {
+            *status = SPY_ERROR_AMBIGUOUS;
+            spyi_text_add(what, "'%.*s' of which one? Write [i] in front", (int)size, name);
+            return false;
+        }
+        c->index = 0;
+    }
+    const spyi_type *type = spyi_cursor_type(c);
+    if (type->kind == SPYI_TYPE_VECTOR && size == 1) {
+        for (uint32_t i = 0; i < type->columns && i < 4; i++)
+            if (*name == "xyzw"[i] || *name == "rgba"[i]) return spyi_step_index(c, i, what, status);
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const spyi_field *f = &type->fields[i];
+        if (strlen(f->name) != size || memcmp(f->name, name, size) != 0) continue;
+        c->type = f->type;
+        c->offset += f->host_offset;
+        return true;
+    }
+    *status = SPY_ERROR_NOT_FOUND;
+    spyi_text_add(what, "%s has no field '%.*s'", type->display, (int)size, name);
+    spyi_text text = { NULL, 0, 0 };
+    spyi_text_add_n(&text, name, size);
+    if (type->kind == SPYI_TYPE_STRUCT) spyi_near_fields(type, spyi_text_str(&text), what);
+    else if (type->kind == SPYI_TYPE_VECTOR)
+        spyi_text_add(what, "; it has x to %c", "xyzw"[(type->columns - 1) & 3]);
+    spyi_text_free(&text);
+    return false;
+}
+
+// One step of a path: "[3]" or "name", with the dot before it. Gives what follows; NULL: it failed.
+static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
+                                  spy_status *status) {
+    *status = SPY_ERROR_INVALID_ARGUMENT;
+    if (*at == '[') {
+        int64_t index = 0;
+        const char *digit = ++at;
+        for (; *at >= '0' && *at <= '9' && index < INT64_MAX / 16; at++) index = index * 10 + (*at - '0');
+        if (at == digit || *at != ']') {
+            spyi_text_add(what, "expected a number and ']' at '[%s'", digit);
+            return NULL;
+        }
+        return spyi_step_index(c, index, what, status) ? at + 1 : NULL;
+    }
+    if (*at == '.') at++;
+    else if (!first) {
+        spyi_text_add(what, "expected '.' or '[' at '%s'", at);
+        return NULL;
+    }
+    size_t size = strcspn(at, ".[]");
+    if (size == 0) {
+        spyi_text_add(what, "expected a field's name at '%s'", at);
+        return NULL;
+    }
+    return spyi_step_name(c, at, size, what, status) ? at + size : NULL;
+}
+
+spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
+    const char *function = "spy_cursor_field";
+    spy_cursor place = cursor;
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    const char *at = path;
+    if (!path || !*path) {
+        spyi_text_add(&what, "expected a path such as \"light.color\", got %s", path ? "\"\"" : "NULL");
+        at = NULL;
+    }
+    while (at && *at) at = spyi_path_step(&place, at, at == path, &what, &status);
+    if (at) return place;
+    if (path && *path) spyi_text_add(&what, " (path \"%s\")", path);
+    spyi_cursor_fail(&place, status, function, &what);
+    return spyi_cursor_nowhere(cursor.device);
+}
+
+spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
+    const char *function = "spy_cursor_at";
+    spy_cursor place = cursor;
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_step_index(&place, index, &what, &status)) return place;
+    spyi_cursor_fail(&cursor, status, function, &what);
+    return spyi_cursor_nowhere(cursor.device);
+}
+
+// >>scalars of a place, in the order of declaration
+
+static size_t spyi_cursor_scalar_count(const spyi_type *type) {
+    const spyi_type *part;
+    int64_t n = spyi_cursor_parts(type, &part);
+    size_t count = 0;
+    if (n > 0) return (size_t)n * spyi_cursor_scalar_count(part);
+    if (type->kind != SPYI_TYPE_STRUCT) return 1;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_cursor_scalar_count(type->fields[i].type);
+    return count;
+}
+
+typedef struct spyi_cursor_work {
+    bool write;      // values to the place; else the other way
+    bool check;      // only whether they fit
+    spy_dtype dtype; // of values
+    char *values;
+    size_t done;      // scalars
+    const char *stop; // the one that does not fit, and the type it does not fit into
+    spy_dtype stop_from, stop_to;
+} spyi_cursor_work;
+
+static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char *at) {
+    const spyi_type *part;
+    int64_t n = spyi_cursor_parts(type, &part);
+    for (int64_t i = 0; i < n; i++)
+        if (!spyi_cursor_scalars(w, part, at + (size_t)i * spyi_type_host_stride(part))) return false;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
+    if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
+    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
+    char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
+    spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
+    if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
+        w->stop = from;
+        w->stop_from = from_type;
+        w->stop_to = to_type;
+        return false;
+    }
+    w->done++;
+    return true;
+}
+
+// Walks all scalars of a place.
+static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
+    const spyi_type *type = spyi_cursor_type(c);
+    char *at = spyi_cursor_data(c);
+    int64_t n = spyi_cursor_is_range(c) ? c->count : 1;
+    w->done = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!spyi_cursor_scalars(w, type, at + (size_t)i * spyi_type_host_stride(type))) return false;
+    return true;
+}
+
+static void spyi_cursor_written(const spy_cursor *c) {
+    if (!c->range) return;
+    int64_t first = spyi_cursor_is_range(c) ? 0 : c->index, n = spyi_cursor_is_range(c) ? c->count : 1;
+    for (int64_t i = 0; i < n; i++) c->range->written[first + i] = true;
+}
+
+// dtype, count and pointer of a read or write.
+static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
+                                           size_t count, const void *values) {
+    size_t expected =
+        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
+    spyi_text what = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
+    if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
+        spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
+    } else if (count != expected) {
+        status = SPY_ERROR_SHAPE_MISMATCH;
+        spyi_text_add(&what, "%s has %zu scalars there, count is %zu", spyi_place_name(c), expected, count);
+    } else if (!values && count) {
+        spyi_text_add(&what, "values is NULL");
+    }
+    return what.size ? spyi_cursor_fail(c, status, function, &what) : SPY_OK;
+}
+
+static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function, spy_dtype dtype,
+                                      size_t count, void *values, bool write) {
+    spy_status status = spyi_cursor_check(c, function);
+    if (status == SPY_OK) status = spyi_cursor_check_values(c, function, &dtype, count, values);
+    if (status != SPY_OK) return status;
+    spyi_cursor_work w;
+    memset(&w, 0, sizeof w);
+    w.write = write;
+    w.check = true; // nothing is changed before all are known to fit
+    w.dtype = dtype;
+    w.values = (char *)values;
+    if (!spyi_cursor_walk(c, &w)) {
+        spyi_text what = { NULL, 0, 0 };
+        spyi_scalar_text(w.stop, w.stop_from, &what);
+        spyi_text_add(&what, " (value %zu of %zu) does not fit into %s", w.done, count,
+                      spy_dtype_name(w.stop_to));
+        return spyi_cursor_fail(c, SPY_ERROR_OUT_OF_RANGE, function, &what);
+    }
+    w.check = false;
+    spyi_cursor_walk(c, &w);
+    if (write) spyi_cursor_written(c);
+    return SPY_OK;
+}
+
+spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+    return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
+}
+
+spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
+    return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
+}
+
+// >>bytes of a place
+
+static spy_status spyi_cursor_check_data(const spy_cursor *c, const char *function, const void *data,
+                                         size_t size_bytes) {
+    spy_status status = spyi_cursor_check(c, function);
+    if (status != SPY_OK) return status;
+    spyi_text what = { NULL, 0, 0 };
+    if (size_bytes == spyi_cursor_size(c) && (data || !size_bytes)) return SPY_OK;
+    if (size_bytes == spyi_cursor_size(c)) {
+        spyi_text_add(&what, "data is NULL");
+        return spyi_cursor_fail(c, SPY_ERROR_INVALID_ARGUMENT, function, &what);
+    }
+    spyi_text_add(&what, "%s has %zu bytes in C's layout there, size_bytes is %zu", spyi_place_name(c),
+                  spyi_cursor_size(c), size_bytes);
+    return spyi_cursor_fail(c, SPY_ERROR_SHAPE_MISMATCH, function, &what);
+}
+
+spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes) {
+    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_read_data", data, size_bytes);
+    if (status == SPY_OK && size_bytes) memcpy(data, spyi_cursor_data(&cursor), size_bytes);
+    return status;
+}
+
+spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes) {
+    spy_status status = spyi_cursor_check_data(&cursor, "spy_cursor_write_data", data, size_bytes);
+    if (status != SPY_OK || !size_bytes) return status;
+    memcpy(spyi_cursor_data(&cursor), data, size_bytes);
+    spyi_cursor_written(&cursor);
+    return SPY_OK;
+}
+
+// >>ranges
+
+SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
+    spy_device *device = range->object.device;
+    if (range->previous) range->previous->next = range->next;
+    else device->cursor_ranges = range->next;
+    if (range->next) range->next->previous = range->previous;
+    free(range->data);
+    free(range->written);
+    spyi_object_release(&range->tensor->object);
+    spyi_bury(device, &range->object, sizeof *range);
+}
+
+// An empty range, linked to its device and tensor; NULL: out of memory.
+static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
+    spy_device *device = tensor->object.device;
+    spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
+    size_t size = spyi_type_host_stride(tensor->type);
+    bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
+    char *data = some ? (char *)calloc((size_t)count + 1, size) : NULL;
+    bool *written = some ? (bool *)calloc((size_t)count + 1, sizeof *written) : NULL;
+    if (!range || !data || !written) {
+        free(data);
+        free(written);
+        spyi_free(&device->ctx, range, sizeof *range);
+        return NULL;
+    }
+    range->object.kind = (uint32_t)SPYI_KIND_CURSOR;
+    range->object.device = device;
+    spyi_atomic_store(&range->object.references, 1);
+    spyi_atomic_add(&tensor->object.references, 1);
+    range->tensor = tensor;
+    range->first = first;
+    range->count = count;
+    range->data = data;
+    range->written = written;
+    range->next = device->cursor_ranges;
+    if (range->next) range->next->previous = range;
+    device->cursor_ranges = range;
+    return range;
+}
+
+static spy_cursor spyi_cursor_whole(spy_device *device, const spyi_type *type, void *data, int64_t count) {
+    spy_cursor c = spyi_cursor_nowhere(device);
+    c.element = c.type = type;
+    c.data = data;
+    c.count = count;
+    c.index = -1;
+    return c;
+}
+
+spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
+    const char *function = "spy_create_cursor";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
+    spy_device *device = tensor->object.device;
+    spy_cursor cursor = spyi_cursor_nowhere(device);
+    spyi_text error = { NULL, 0, 0 };
+    spyi_cursor_range *range = NULL;
+    if (spyi_check_elements(tensor, function, first, count) == SPY_OK) {
+        range = spyi_cursor_range_new(tensor, first, count);
+        if (!range) spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    if (range) {
+        spy_status status = spyi_tensor_move(tensor, first, count, range->data, false, &error);
+        if (status == SPY_OK) {
+            cursor = spyi_cursor_whole(device, tensor->type, range->data, count);
+            cursor.range = range;
+        } else {
+            spyi_fail_text(device, status, function, &error);
+            spyi_cursor_range_free(range);
+        }
+    }
+    spyi_leave(device);
+    return cursor;
+}
+
+spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data, size_t size_bytes) {
+    const char *function = "spy_cursor_over";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
+    spy_device *device = module->object.device;
+    spy_cursor cursor = spyi_cursor_nowhere(device);
+    const spyi_type *type =
+        spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name ? type_name : "", function);
+    if (type && size_bytes % spyi_type_host_stride(type))
+        spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                  "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function, type->display,
+                  spyi_type_host_stride(type), size_bytes);
+    else if (type && !data) spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+    else if (type)
+        cursor = spyi_cursor_whole(device, type, data, (int64_t)(size_bytes / spyi_type_host_stride(type)));
+    spyi_leave(device);
+    return cursor;
+}
+
+spy_status spy_cursor_apply(spy_cursor cursor) {
+    const char *function = "spy_cursor_apply";
+    spyi_cursor_range *range = cursor.range;
+    spy_status entered = spyi_cursor_check(&cursor, function);
+    if (entered != SPY_OK || !range) return entered;
+    entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    size_t element = spyi_type_host_stride((const spyi_type *)cursor.element);
+    for (int64_t i = 0, end; i < range->count && status == SPY_OK; i = end) {
+        end = i + 1;
+        if (!range->written[i]) continue;
+        while (end < range->count && range->written[end]) end++;
+        status = spyi_tensor_move(range->tensor, range->first + i, end - i, range->data + (size_t)i * element,
+                                  true, &error);
+        if (status == SPY_OK) memset(range->written + i, 0, (size_t)(end - i) * sizeof *range->written);
+    }
+    if (status != SPY_OK) spyi_fail_text(range->object.device, status, function, &error);
+    spyi_leave(range);
+    return status;
+}
+
+void spy_release_cursor(spy_cursor cursor) {
+    if (!cursor.range) return;
+    if (spyi_as(cursor.range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor.range->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
+}
+
+// The dtype of all scalars; SPY_DTYPE_DEFAULT: they differ.
+static spy_dtype spyi_common_dtype(const spyi_type *type) {
+    spy_dtype dtype = SPY_DTYPE_DEFAULT;
+    while (type->element) type = type->element;
+    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        spy_dtype one = spyi_common_dtype(type->fields[i].type);
+        if (one == SPY_DTYPE_DEFAULT || (i && one != dtype)) return SPY_DTYPE_DEFAULT;
+        dtype = one;
+    }
+    return dtype;
+}
+
+spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
+    spy_cursor_info info;
+    const spyi_type *part, *type = spyi_cursor_type(&cursor);
+    memset(&info, 0, sizeof info);
+    if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
+    info.type = spyi_type_user_name(type);
+    info.dtype = spyi_common_dtype(type);
+    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
+    info.scalar_count =
+        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
+    info.size_bytes = spyi_cursor_size(&cursor);
+    return info;
+}
+
+// >>data/clock.c --------------------------------------------------------------------------------------------
+
+// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
+
+// The period's whole part exactly, so that large times keep their digits.
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
+    uint64_t whole = (uint64_t)period_ns;
+    return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
+}
+
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile.
+static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
+                                 spyi_text *error) {
+    const spy_backend *table = device->backend;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = ticks->storage;
+    use.begin = ticks->begin_bytes;
+    use.end = ticks->end_bytes;
+    use.writes = true;
+    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    uint64_t before = spyi_time_ns();
+    status = table->time_mark(device->gpu, 0, error);
+    if (status != SPY_OK) return status;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
+                               error);
+    spyi_uses_done(device, barrier, false, status);
+    if (status == SPY_OK)
+        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    *host_ns = before + (spyi_time_ns() - before) / 2;
+    return status;
+}
+
+static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
+    const spy_device_info *info = &device->base->limits.info;
+    spy_status status;
+    spy_shape one;
+    uint64_t ticks = 0;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", info->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    memset(&one, 0, sizeof one);
+    spy_tensor *tensor =
+        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+    if (!tensor) return status;
+    status = spyi_calibrate(device, tensor, &calibration->host_ns, error);
+    if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
+    calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return status;
+}
+
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration) {
+    const char *function = "spy_get_calibration";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (calibration) memset(calibration, 0, sizeof *calibration);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    spy_calibration got = { 0, 0 };
+    status = spyi_get_calibration(device, &got, &error);
+    if (status == SPY_OK && calibration) *calibration = got;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
 // >>data/module.c -------------------------------------------------------------------------------------------
 
 // Modules and functions: what a user loads and finds by name.
@@ -9133,6 +13414,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         free(function->name);
         spyi_bury(device, &function->object, sizeof *function);
     }
+    spyi_reflection_free(module->reflection);
     if (module->unit) spyi_unit_release(module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
@@ -9148,8 +13430,21 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    if (!desc->path && !desc->source)
-        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    if (!desc->path && !desc->source && !desc->precompiled)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc has neither path nor source nor precompiled", function);
+    if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.precompiled %s", function,
+                         desc->source ? "and desc.source are both given" : "has precompiled_size_bytes 0");
+    if (desc->conformance_count && !desc->conformances)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc.conformance_count is %zu, conformances is NULL", function,
+                         desc->conformance_count);
+    for (size_t i = 0; i < desc->conformance_count; i++)
+        if (!desc->conformances[i] || !strchr(desc->conformances[i], ':'))
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.conformances[%zu] must be written as \"Type : IInterface\"", function,
+                             i);
     if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
@@ -9201,6 +13496,8 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.path = desc->path;
         unit.source = desc->source;
         unit.source_size = desc->source_size_bytes;
+        unit.precompiled = desc->precompiled;
+        unit.precompiled_size = desc->precompiled_size_bytes;
         unit.name = desc->name;
         unit.include_paths = desc->include_paths;
         unit.include_path_count = desc->include_path_count;
@@ -9208,6 +13505,9 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.define_count = desc->define_count;
         unit.link = link;
         unit.link_count = desc->link_count;
+        unit.conformances = desc->conformances;
+        unit.conformance_count = desc->conformance_count;
+        unit.options = desc->options;
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
         if (status == SPY_OK) {
             module->name = spyi_strdup(spyi_unit_name(module->unit));
@@ -9233,6 +13533,46 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
+spy_status spy_save_module(spy_module *module, const char *path) {
+    const char *function = "spy_save_module";
+    spy_status status = spyi_enter(module, SPYI_KIND_MODULE, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    if (!path || !path[0])
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
+                           path ? "\"\"" : "NULL");
+    else if (!spyi_unit_serialize(module->unit, &bytes))
+        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
+                           "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
+    else if (!spyi_file_write(path, bytes.data, bytes.size))
+        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written", function, path);
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes) {
+    const char *function = "spy_serialize_module";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return 0;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    size_t size = 0;
+    if (!data && capacity_bytes) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
+                  function, capacity_bytes);
+    } else if (!spyi_unit_serialize(module->unit, &bytes)) {
+        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
+                  function, module->name);
+    } else {
+        size = bytes.size;
+        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+    }
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return size;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -9246,7 +13586,11 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         for (found = module->functions; found; found = found->next)
             if (strcmp(found->name, name) == 0) break;
     }
-    if (!found && name && name[0]) {
+    if (found && found->overloads.count == 0) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
+                  function, module->name, name);
+        found = NULL;
+    } else if (!found && name && name[0]) {
         spyi_text error = { NULL, 0, 0 };
         spyi_overloads overloads = { NULL, 0 };
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);
@@ -9305,6 +13649,396 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
     return type ? type->host_size : 0;
 }
 
+// >>data/reflect.c ------------------------------------------------------------------------------------------
+
+// Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
+
+struct spyi_reflection {
+    spyi_declarations *declarations;
+    uint32_t unit;          // serial of the unit that was declared
+    spyi_reflection *older; // of units before a reload: handed out, so kept
+};
+
+void spyi_reflection_free(spyi_reflection *reflection) {
+    while (reflection) {
+        spyi_reflection *older = reflection->older;
+        spyi_declarations_free(reflection->declarations);
+        free(reflection);
+        reflection = older;
+    }
+}
+
+// The tree of the module's unit of today. NULL: the error has been reported. Inside the device.
+static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
+    spyi_reflection *now = module->reflection;
+    if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
+    now = (spyi_reflection *)calloc(1, sizeof *now);
+    if (now) now->declarations = spyi_unit_declare(module->unit);
+    if (!now || !now->declarations) {
+        free(now);
+        spyi_fail(&module->object.device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        return NULL;
+    }
+    now->unit = spyi_unit_serial(module->unit);
+    now->older = module->reflection;
+    module->reflection = now;
+    return now->declarations;
+}
+
+const spy_decl *spy_reflect_module(spy_module *module) {
+    const char *function = "spy_reflect_module";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
+    spyi_declarations *declarations = spyi_reflected(module, function);
+    spyi_leave(module);
+    return declarations ? spyi_declarations_root(declarations) : NULL;
+}
+
+// >>declarations by path
+
+// "a::b.c" and "a.b::c" are one path.
+static bool spyi_same_path(const char *a, const char *b) {
+    while (*a && *b) {
+        bool step = *a == '.' || *a == ':';
+        if (step != (*b == '.' || *b == ':') || (!step && *a != *b)) return false;
+        a += step && a[0] == ':' && a[1] == ':' ? 2 : 1;
+        b += step && b[0] == ':' && b[1] == ':' ? 2 : 1;
+    }
+    return *a == *b;
+}
+
+static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
+    const spy_decl *found = NULL;
+    for (uint32_t i = 0; i < node->child_count && !found; i++) // the outer ones first
+        if (spyi_same_path(node->children[i].path, path)) found = &node->children[i];
+    for (uint32_t i = 0; i < node->child_count && !found; i++) found = spyi_decl_at(&node->children[i], path);
+    return found;
+}
+
+static bool spyi_names_type(const spy_decl *node) {
+    return node->kind == SPY_DECL_STRUCT || node->kind == SPY_DECL_ENUM || node->kind == SPY_DECL_INTERFACE ||
+           node->kind == SPY_DECL_ALIAS;
+}
+
+static void spyi_offer_paths(const spy_decl *node, bool types_only, spyi_near *near_names) {
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const spy_decl *child = &node->children[i];
+        if (!types_only || spyi_names_type(child)) spyi_near_offer(near_names, child->path);
+        spyi_offer_paths(child, types_only, near_names);
+    }
+}
+
+static void spyi_near_paths(const spyi_declarations *declarations, const char *path, bool types_only,
+                            spyi_text *out) {
+    spyi_near near_names;
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = path;
+    if (strlen(path) > 200) return;
+    spyi_offer_paths(spyi_declarations_root(declarations), types_only, &near_names);
+    spyi_near_text(&near_names, out);
+}
+
+const spy_decl *spy_find_decl(spy_module *module, const char *path) {
+    const char *function = "spy_find_decl";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
+    spyi_context *ctx = &module->object.device->ctx;
+    const spy_decl *found = NULL;
+    spyi_declarations *declarations = NULL;
+    if (!path || !path[0])
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
+                  path ? "\"\"" : "NULL");
+    else declarations = spyi_reflected(module, function);
+    if (declarations) {
+        found = spyi_decl_at(spyi_declarations_root(declarations), path);
+        if (!found) {
+            spyi_text near_names = { NULL, 0, 0 };
+            spyi_near_paths(declarations, path, false, &near_names);
+            spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' declares no '%s'%s", function, module->name,
+                      path, spyi_text_str(&near_names));
+            spyi_text_free(&near_names);
+        }
+    }
+    spyi_leave(module);
+    return found;
+}
+
+const spy_decl *spy_next_overload(const spy_decl *decl) {
+    if (!decl || !decl->parent) return NULL;
+    const spy_decl *end = decl->parent->children + decl->parent->child_count;
+    for (const spy_decl *next = decl + 1; next < end; next++)
+        if (next->kind == decl->kind && strcmp(next->name, decl->name) == 0) return next;
+    return NULL;
+}
+
+const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) {
+    for (uint32_t i = 0; decl && name && i < decl->attribute_count; i++)
+        if (strcmp(decl->attributes[i].name, name) == 0) return &decl->attributes[i];
+    return NULL;
+}
+
+// >>types by name
+
+// A type, with its description; NULL: the error has been reported. Inside the device.
+static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
+                                              const spyi_type **type) {
+    spyi_context *ctx = &module->object.device->ctx;
+    *type = NULL;
+    if (!name || !name[0]) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a type's name, got %s", function,
+                  name ? "\"\"" : "NULL");
+        return NULL;
+    }
+    spyi_declarations *declarations = spyi_reflected(module, function);
+    if (!declarations) return NULL;
+    const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
+    if (decl && spyi_names_type(decl) &&
+        (decl->flags & SPY_DECL_GENERIC)) { // to Slang it is a type all the same
+        spyi_fail(
+            ctx, SPY_ERROR_INVALID_ARGUMENT,
+            "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
+            function, name, module->name, decl->text);
+        return NULL;
+    }
+    *type = spyi_unit_find_type(module->unit, name);
+    if (!*type) {
+        spyi_text near_names = { NULL, 0, 0 };
+        spyi_near_paths(declarations, name, true, &near_names);
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' knows no type '%s'%s", function, module->name,
+                  name, spyi_text_str(&near_names));
+        spyi_text_free(&near_names);
+        return NULL;
+    }
+    const spy_type_info *info = spyi_declarations_type(declarations, module->unit, *type);
+    if (!info) spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    return info;
+}
+
+const spy_type_info *spy_reflect_type(spy_module *module, const char *name) {
+    const char *function = "spy_reflect_type";
+    const spyi_type *type = NULL;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
+    const spy_type_info *info = spyi_type_by_name(module, function, name, &type);
+    spyi_leave(module);
+    return info;
+}
+
+bool spy_type_implements(spy_module *module, const char *type, const char *interface_name) {
+    const char *function = "spy_type_implements";
+    const spyi_type *asked = NULL, *wanted = NULL;
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return false;
+    const spy_type_info *info = spyi_type_by_name(module, function, type, &asked);
+    const spy_type_info *of = info ? spyi_type_by_name(module, function, interface_name, &wanted) : NULL;
+    bool implements =
+        of && of->kind == SPY_TYPE_INTERFACE && spyi_unit_conforms(module->unit, asked, wanted->name);
+    if (of && of->kind != SPY_TYPE_INTERFACE)
+        spyi_fail(&module->object.device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: '%s' in module '%s' is no interface", function, interface_name, module->name);
+    spyi_leave(module);
+    return implements;
+}
+
+// >>data/reload.c -------------------------------------------------------------------------------------------
+
+// Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
+// of the old code leave the cache, and go once the GPU has finished with them.
+
+typedef struct spyi_reload_event { // for the hook
+    spy_module *module;            // retained
+    spy_status status;
+    char *message;
+} spyi_reload_event;
+
+typedef struct spyi_reload_run { // one public call
+    spy_device *device;
+    const char *function;
+    spy_status status; // of the first failure
+    spy_reload_info info;
+    spyi_reload_event *events;
+    size_t event_count;
+} spyi_reload_run;
+
+// A reference more, unless another thread has just dropped the last one.
+static bool spyi_reload_hold(spy_module *module) {
+    spyi_atomic *references = &module->object.references;
+    for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
+        if (spyi_atomic_swap_if(references, n, n + 1)) return true;
+    return false;
+}
+
+static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_status status,
+                             const char *message) {
+    if (!run->device->reload.func) return;
+    spyi_reload_event *grown =
+        (spyi_reload_event *)realloc(run->events, (run->event_count + 1) * sizeof *grown);
+    if (!grown) return;
+    run->events = grown;
+    if (!spyi_reload_hold(module)) return;
+    grown[run->event_count].module = module;
+    grown[run->event_count].status = status;
+    grown[run->event_count++].message = spyi_strdup(message);
+}
+
+// Ends a public call: outside of the device, so that the hook may use it.
+static void spyi_reload_finish(spyi_reload_run *run) {
+    spy_reload_hook hook = run->device->reload;
+    spyi_leave(run->device);
+    for (size_t i = 0; i < run->event_count; i++) {
+        spyi_reload_event *event = &run->events[i];
+        hook.func(event->module, event->status, event->message ? event->message : "", hook.user_data);
+        free(event->message);
+        spyi_object_release(&event->module->object);
+    }
+    free(run->events);
+}
+
+// >>which modules
+
+static bool spyi_reload_needed(const spy_module *module) {
+    return module->stale || spyi_unit_changed(module->unit);
+}
+
+// Marks a module, and of those that it links whatever has changed: their code is a part of its own.
+static void spyi_reload_mark(spy_module *module, bool needed) {
+    if (module->reloading) return;
+    module->reloading = needed;
+    for (size_t i = 0; i < module->link_count; i++)
+        spyi_reload_mark(module->link[i], spyi_reload_needed(module->link[i]));
+}
+
+static bool spyi_reload_uses_marked(const spy_module *module) {
+    for (size_t i = 0; i < module->link_count; i++)
+        if (module->link[i]->reloading) return true;
+    for (const spy_module *m = module->object.device->modules; m; m = m->next)
+        if (m->reloading && spyi_unit_reads(module->unit, m->unit)) return true;
+    return false;
+}
+
+static void spyi_reload_mark_users(spy_device *device) {
+    for (bool more = true; more;) {
+        more = false;
+        for (spy_module *m = device->modules; m; m = m->next) {
+            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            spyi_reload_mark(m, true);
+            more = true;
+        }
+    }
+}
+
+// >>one reload
+
+static spy_status spyi_reload_compile(spy_module *module, const char *source, spyi_text *error) {
+    spyi_unit **link = (spyi_unit **)malloc((module->link_count + 1) * sizeof *link);
+    if (!link) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < module->link_count; i++)
+        link[i] = module->link[i]->fresh ? module->link[i]->fresh : module->link[i]->unit;
+    spy_status status = spyi_unit_reload(module->unit, source, link, &module->fresh, error);
+    free(link);
+    return status;
+}
+
+// The old code gives way. Nothing can fail any more: a function that is not found again stays as a name.
+static void spyi_reload_replace(spy_module *module) {
+    spy_device *device = module->object.device;
+    spyi_unit_release(module->unit);
+    module->unit = module->fresh;
+    module->fresh = NULL;
+    module->generation++;
+    for (spy_function *f = module->functions; f; f = f->next) {
+        spyi_text ignored = { NULL, 0, 0 };
+        spyi_cache_forget_function(device, f);
+        spyi_overloads_free(&f->overloads);
+        f->entry_known = false;
+        if (spyi_unit_find_function(module->unit, f->name, &f->overloads, &ignored) != SPY_OK ||
+            f->overloads.count == 0)
+            spyi_overloads_free(&f->overloads);
+        spyi_text_free(&ignored);
+    }
+}
+
+// Replaces `root` and all that depends on it, or nothing.
+static void spyi_reload_run_one(spyi_reload_run *run, spy_module *root, const char *source) {
+    spy_device *device = run->device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spyi_reload_mark(root, true);
+    spyi_reload_mark_users(device);
+    spy_module *oldest = device->modules, *failed = NULL;
+    while (oldest->next) oldest = oldest->next;
+    for (spy_module *m = oldest; m && status == SPY_OK;
+         m = m->previous) { // those linked before those that link
+        if (!m->reloading) continue;
+        status = spyi_reload_compile(m, m == root ? source : NULL, &error);
+        if (status != SPY_OK) failed = m;
+    }
+    if (status == SPY_OK) spyi_prepared_settle(device);
+    for (spy_module *m = oldest; m; m = m->previous) {
+        if (!m->reloading) continue;
+        m->reloading = false;
+        m->stale = m->tried = status != SPY_OK;
+        if (status == SPY_OK) {
+            spyi_reload_replace(m);
+            run->info.reloaded++;
+            spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
+            spyi_reload_tell(run, m, SPY_OK, "");
+        } else if (m != failed) { // its files count as seen until they change again, as the failed one's do
+            spyi_unit_give_up(m->unit, m->fresh);
+            m->fresh = NULL;
+        }
+    }
+    if (failed) {
+        run->info.failed++;
+        if (run->status == SPY_OK) run->status = status;
+        spyi_fail(&device->ctx, status, "%s: module '%s' keeps its code: %s", run->function, root->name,
+                  spyi_text_str(&error));
+        spyi_reload_tell(run, failed, status, spyi_text_str(&error));
+    }
+    spyi_text_free(&error);
+}
+
+// >>the public functions
+
+spy_status spy_reload_module(spy_module *module, const char *source) {
+    const char *function = "spy_reload_module";
+    spy_status entered = spyi_enter(module, SPYI_KIND_MODULE, function);
+    if (entered != SPY_OK) return entered;
+    spyi_reload_run run;
+    memset(&run, 0, sizeof run);
+    run.device = module->object.device;
+    run.function = function;
+    spyi_reload_run_one(&run, module, source);
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
+spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info) {
+    const char *function = "spy_poll_reload";
+    if (info) memset(info, 0, sizeof *info);
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (entered != SPY_OK) return entered;
+    spyi_reload_run run;
+    memset(&run, 0, sizeof run);
+    run.device = device;
+    run.function = function;
+    uint64_t now = spyi_time_ns();
+    if (interval_ns == 0 || !device->reload_looked_ns || now - device->reload_looked_ns >= interval_ns) {
+        device->reload_looked_ns = now;
+        spy_module *oldest = NULL;
+        bool changed = false;
+        for (spy_module *m = device->modules; m; oldest = m, m = m->next) {
+            m->tried = false;
+            changed = changed || spyi_unit_changed(m->unit);
+        }
+        // What failed before may have failed for what has changed now.
+        for (spy_module *m = changed ? oldest : NULL; m; m = m->previous)
+            if (!m->tried && spyi_reload_needed(m)) spyi_reload_run_one(&run, m, NULL);
+    }
+    if (info) *info = run.info;
+    spyi_reload_finish(&run);
+    return run.status;
+}
+
 // >>data/device.c -------------------------------------------------------------------------------------------
 
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
@@ -9326,6 +14060,8 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_FUNCTION: return "function";
     case SPYI_KIND_TENSOR: return "tensor";
     case SPYI_KIND_PREPARED: return "prepared call";
+    case SPYI_KIND_CURSOR: return "cursor";
+    case SPYI_KIND_LIST: return "command list";
     default: return "unknown object";
     }
 }
@@ -9396,6 +14132,10 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
             spyi_tensor_free((spy_tensor *)(void *)object);
         } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
             spyi_module_free((spy_module *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
+            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
         } else {
             spyi_prepared_free((struct spy_prepared *)(void *)object);
         }
@@ -9436,6 +14176,8 @@ static void spyi_device_destroy(spy_device *device) {
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
+    while (device->lists) spyi_list_free(device->lists);
+    while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
@@ -9493,6 +14235,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.include_path_count is %zu, include_paths is NULL",
                       desc->include_path_count);
+    } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.files has no open");
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
@@ -9525,6 +14270,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.files = desc->files;
+        device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
         compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
         device->types = spyi_types_create(compiler.target);
@@ -9725,12 +14472,15 @@ typedef struct spyi_options {
     uint32_t count_rank; // of thread_count
 } spyi_options;
 
-// Values that a hook sets. Kept from call to call: they do not allocate.
-struct spy_globals {
-    spy_arg *items;
-    uint32_t count, capacity;
-    bool failed; // out of memory
-};
+// >>dispatches: an explicit number of threads
+typedef struct spyi_threads {
+    uint32_t count[3]; // in x, y, z
+    uint32_t group[3];
+    bool guarded;             // threads beyond the count do nothing
+    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
+    uint64_t counts_at;       // byte of the first in its storage
+    bool shader;              // the function is an entry point with [numthreads], and runs as it is
+} spyi_threads;
 
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
@@ -9739,14 +14489,15 @@ typedef struct spyi_values {
     uint8_t *key;
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
-    uint32_t global_count;           // values of globals and their fields, behind the arguments
-    struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
+    const spyi_threads *threads;     // of a dispatch; NULL: a call
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error);
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error);
+// Whether the system fills it: no argument of the user's.
+SPYI_FN bool spyi_is_system(const spyi_value *value);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
 // options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
@@ -9809,7 +14560,6 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
-    bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
 
@@ -9818,7 +14568,7 @@ typedef struct spyi_leaf {
 // Where a value's expression stands.
 typedef struct spyi_place_text {
     const char *field;   // its field in the parameter block: "spyi.x"
-    const char *element; // number of the call's element, a uint
+    const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call
 } spyi_place_text;
@@ -9833,14 +14583,12 @@ struct spyi_value_kind {
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
     // Its value for one element, as an expression of leaf->type.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
-    // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
+    // Fills its field at each call. false: `error` says what the call gave that does not fit.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 };
 
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
 
@@ -9865,16 +14613,16 @@ typedef struct spyi_bound {
     bool strict;          // strict_broadcasting
     spyi_options options;
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool dispatch;     // threads are counted by the caller; arguments are passed whole
+    bool guarded;      // spyi_threads.guarded
+    bool shader;       // spyi_threads.shader
+    bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
-// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
@@ -10079,60 +14827,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-// Values of globals lie behind the arguments, and are signed like them.
-static spy_status spyi_describe_globals(spy_device *device, const spy_call_options *options,
-                                        spyi_values *values, spyi_text *error) {
-    uint32_t arguments = values->count;
-    spy_args lists[2];
-    spy_status status = SPY_OK;
-    lists[0] = options->globals;
-    values->written.count = 0;
-    if (options->write_globals) options->write_globals(&values->written, options->write_user_data);
-    lists[1].items = values->written.items;
-    lists[1].count = values->written.count;
-    if (values->written.failed || !spyi_key_bytes(values, "\xfe", 1)) return SPY_ERROR_OUT_OF_MEMORY;
-    if (lists[0].count && !lists[0].items) {
-        spyi_text_add(error, "its options: globals has a count, but items is NULL");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
-    for (int l = 0; l < 2 && status == SPY_OK; l++) {
-        for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
-            if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
-            spyi_text_add(error, "its options: global %zu has no name", i + 1);
-            status = SPY_ERROR_INVALID_ARGUMENT;
-        }
-        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
-    }
-    values->global_count = values->count - arguments;
-    values->count = arguments;
-    return status;
-}
-
-spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
-    if (!globals || !path) {
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_set_global: expected a %s, got NULL",
-                         globals ? "path" : "writer");
-    }
-    if (globals->count == globals->capacity) {
-        uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
-        spy_arg *items = (spy_arg *)realloc(globals->items, capacity * sizeof *items);
-        if (!items) {
-            globals->failed = true; // the call says so
-            return SPY_ERROR_OUT_OF_MEMORY;
-        }
-        globals->items = items;
-        globals->capacity = capacity;
-    }
-    globals->items[globals->count] = value;
-    globals->items[globals->count++].name = path;
-    return SPY_OK;
-}
-
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error) {
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
-    values->global_count = 0;
     values->options = options;
+    values->threads = threads;
     values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
@@ -10144,8 +14843,10 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
-    if (status == SPY_OK && options && (options->globals.count || options->write_globals))
-        status = spyi_describe_globals(function->object.device, options, values, error);
+    if (status == SPY_OK && threads &&
+        (!spyi_key_bytes(values, "\xfe", 1) ||
+         !spyi_key_bytes(values, threads->group, sizeof threads->group)))
+        status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -10164,7 +14865,6 @@ SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes) {
 
 SPYI_FN void spyi_values_free(spyi_values *values) {
     free(values->items);
-    free(values->written.items);
     free(values->key);
     memset(values, 0, sizeof *values);
 }
@@ -10291,8 +14991,9 @@ static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
 SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
     const spy_call_options *o = values->options;
     memset(options, 0, sizeof *options);
+    if (values->threads) memcpy(options->threads, values->threads->group, sizeof options->threads);
     if (!o) return true;
-    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    if (!values->threads) memcpy(options->threads, o->thread_group_size, sizeof options->threads);
     for (int i = 1; i < 3; i++)
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;
@@ -10428,7 +15129,6 @@ typedef struct spyi_attempt {
     spyi_bound bound;
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
-    bool whole;  // one value of a shader parameter, not by element
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     spyi_text reason;
@@ -10488,11 +15188,35 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
     return leaf;
 }
 
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+    const spyi_type *held = v->type;
+    while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    if (!held || held->kind != SPYI_TYPE_STRUCT) return;
+    const spyi_type *now = spyi_unit_find_type(a->unit, held->name);
+    const spy_module *module = a->function->module;
+    if (now == held) return;
+    if (!now && module->generation)
+        spyi_text_add(out, "; module '%s' was reloaded and has no struct '%s' any more", module->name,
+                      held->display);
+    else if (now && module->generation)
+        spyi_text_add(
+            out,
+            "; module '%s' was reloaded and struct '%s' changed: it had %u fields in %zu bytes when the "
+            "argument was made, and has %u in %zu now",
+            module->name, held->display, held->field_count, held->host_size, now->field_count,
+            now->host_size);
+    else if (now)
+        spyi_text_add(out, "; it is another module's struct '%s', whose fields are not those of module '%s'",
+                      held->display, module->name);
+}
+
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
 static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
+    spyi_add_other_struct(a, v, &got);
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got %s%s", path, type->display,
             spyi_text_str(&got), hint);
     spyi_text_free(&got);
@@ -10616,26 +15340,6 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
-// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
-static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
-                             const char *path, int32_t *node) {
-    spyi_bound inner;
-    spyi_text problem = { NULL, 0, 0 };
-    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
-    if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
-    else spyi_bound_free(&inner);
-    spyi_text_free(&problem);
-    if (status != SPY_OK) return false;
-    *node = spyi_add_node(a, name, type, true, false);
-    spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
-    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
-    leaf->source = SPYI_SOURCE_KIND;
-    leaf->kind = spyi_kind_of_holders();
-    leaf->binds = true;
-    return true;
-}
-
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
@@ -10697,10 +15401,6 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER && type->element) {
-        if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
-        type = type->element;
-    }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
@@ -10754,6 +15454,18 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; b->dispatch && i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->batch_rank)
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': a dispatch passes arguments whole, but %u dimensions are left over",
+                           leaf->path, leaf->batch_rank);
+        if (leaf->out)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                           "'%s': the threads of a dispatch cannot share an output; take an RWTensor or "
+                           "RWStructuredBuffer",
+                           leaf->path);
+    }
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -10806,6 +15518,9 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             *result = (int32_t)i;
             continue;
         }
+        // Those that the system fills come first in the list, and are passed over by position.
+        while (position < n && of_param[position] >= 0 && spyi_is_system(&values->items[of_param[position]]))
+            position++;
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
@@ -10866,20 +15581,20 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 }
 
 static void spyi_bound_reset(spyi_attempt *a) {
-    bool strict = a->bound.strict;
+    bool strict = a->bound.strict, call_info = a->bound.call_info;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
     spyi_bound_free(&a->bound);
+    a->bound.dispatch = dispatch;
+    a->bound.guarded = guarded;
+    a->bound.shader = shader;
     a->bound.strict = strict;
+    a->bound.call_info = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
 }
 
 // >>open parameters
-
-// Whether only Slang can tell what the parameter takes of this argument.
-static bool spyi_is_open(const spyi_type *type, const spyi_value *v) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_of_parameter(type, v);
-}
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
@@ -10958,9 +15673,10 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
         spyi_value_text(&a->values->items[of_param[p]], &text);
+        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
+            "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -11026,14 +15742,14 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (!spyi_is_open(open->params[p].type, v)) {
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER ||
+            spyi_kind_of_parameter(open->params[p].type, v)) {
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no(
                 a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
-                "samplers, typed buffers; StructuredBuffer can)",
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
                 open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
@@ -11051,38 +15767,6 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     return found;
 }
 
-// >>shader parameters
-
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error) {
-    spyi_attempt a;
-    int32_t node = -1;
-    memset(&a, 0, sizeof a);
-    a.function = function;
-    a.unit = function->module->unit;
-    a.types = function->object.device->types;
-    a.values = values;
-    a.whole = true;
-    a.status = SPY_ERROR_OUT_OF_MEMORY;
-    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
-    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
-        const spyi_leaf *leaf = &a.bound.leaves[i];
-        const spyi_value *v = &values->items[leaf->value];
-        if (leaf->source == SPYI_SOURCE_TENSOR)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
-        else if (v->custom || leaf->batch_rank || v->map_count)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
-    }
-    if (good) *bound = a.bound;
-    else {
-        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
-        spyi_bound_free(&a.bound);
-    }
-    spyi_text_free(&a.reason);
-    return good ? SPY_OK : a.status;
-}
-
 // >>overloads
 
 static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
@@ -11095,7 +15779,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && spyi_is_open(types[p], &a->values->items[of_param[p]]));
+        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
+                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -11154,6 +15839,11 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
+    if (n == 0) {
+        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
+                      function->module->name, function->name);
+        return SPY_ERROR_NOT_FOUND;
+    }
     uint8_t *sizes =
         (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
@@ -11165,6 +15855,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.dispatch = values->threads != NULL;
+        attempt.bound.guarded = values->threads && values->threads->guarded;
+        attempt.bound.shader = values->threads && values->threads->shader;
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -11305,7 +15999,7 @@ typedef struct spyi_variant_key {
     uint8_t index64;  // offsets beyond 32 bits
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
-    uint8_t reserved;
+    uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -11313,6 +16007,8 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_THREADS, // of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z, uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
@@ -11343,8 +16039,6 @@ typedef struct spyi_emitted {
     bool block_by_address;
     uint32_t binding_count;
     uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
-    uint32_t holder_count;
-    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> among the parameters
     uint32_t group_size;
 } spyi_emitted;
 
@@ -11352,8 +16046,13 @@ typedef struct spyi_emitted {
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
+                                   spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+// Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.
@@ -11378,18 +16077,19 @@ typedef struct spyi_emit_state {
     spyi_emitted *out;
     spyi_text fields;  // of the parameter block's struct
     spyi_text buffers; // entry-point parameters
-    spyi_text holders; // globals
     spyi_text body;
     char **names;   // of each leaf in block and buffers: its path with dots replaced
     char **lvalues; // of each leaf in the kernel; NULL: used where it lies
     bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
-    size_t block_align; // largest alignment of a field
-    uint32_t element;   // which of the thread's elements is being written
-    char suffix[8];     // of its variables: "", or "_0", "_1", ... when there are several
-    bool failed;        // out of memory
+    size_t block_align;  // largest alignment of a field
+    uint32_t element;    // which of the thread's elements is being written
+    char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
+    uint32_t max_groups; // in one dimension
+    bool failed;         // out of memory
 } spyi_emit_state;
 
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
@@ -11608,23 +16308,17 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
+// Three numbers, in x, y and z.
+static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
+    spyi_add_field(s, op, 0, 0, 4, 4, "uint %s[3]", name);
+    for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
+}
+
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
-    if (!leaf->field_size && !leaf->binds) return;
+    if (!leaf->field_size) return;
     leaf->kind->field(leaf, &type);
-    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
-        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
-        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        spyi_text_free(&type);
-        return;
-    }
-    if (leaf->binds) {
-        spyi_text_add(&s->holders, "%s " SPYI_HOLDER_PREFIX "%s;\n", spyi_text_str(&type), s->names[i]);
-        s->out->holders[s->out->holder_count++] = (uint16_t)i;
-        spyi_text_free(&type);
-        return;
-    }
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
                    spyi_text_str(&type), s->names[i]);
     spyi_text_free(&type);
@@ -11635,11 +16329,8 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
-    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
-    if (s->key->rank == 0) spyi_text_add(&element, "0");
-    else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
-    else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
+    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
     at.shape = "spyi._shape";
@@ -11657,13 +16348,15 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (b->uses_library) {
+    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
+    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
+    if (b->uses_library || b->call_info || key->grouped) {
         spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
             spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
     }
-    if (spyi_needs_coordinates(s)) {
+    if (spyi_needs_coordinates(s) && !key->grouped) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
             spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
@@ -11990,11 +16683,112 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>the body
 
-static void spyi_emit_index(spyi_emit_state *s) {
+// The number of the current element in the call, as an expression.
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
+}
+
+// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+static void spyi_emit_groups(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    uint32_t group[SPY_MAX_RANK], members = 1;
+    spyi_call_group(b, group);
+    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
+    if (b->options.threads[1] * b->options.threads[2] > 1)
+        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
+                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->out->group_size);
+    else
+        spyi_text_add(body, "    uint spy_l = %s;\n",
+                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
+    for (uint32_t d = b->rank; d-- > 0;) {
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+                      group[d]);
+        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
+                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
+                      group[d], group[d]);
+        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+    }
+    spyi_text_add(body, "    if (spy_g >= spy_n0");
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
+    for (uint32_t d = 1; d < b->rank; d++)
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+}
+
+static void spyi_emit_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Where each strided leaf's element is, from the coordinates.
+static void spyi_emit_offsets(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+// A dispatch: its ids when groups had to be folded, and the end of its threads.
+static void spyi_emit_threads(spyi_emit_state *s) {
+    const uint32_t *threads = s->bound->options.threads;
+    if (s->key->folded)
+        spyi_text_add(
+            &s->body,
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
+            "spyi._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
+            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
+            s->max_groups, threads[0], threads[1], threads[2]);
+    if (s->bound->guarded)
+        spyi_text_add(&s->body,
+                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
+                      "spy_thread.z >= spyi._threads[2]) return;\n");
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    if (s->bound->dispatch) spyi_emit_threads(s);
     if (key->rank == 0) return;
+    if (key->grouped) {
+        spyi_emit_groups(s);
+        spyi_emit_offsets(s);
+        return;
+    }
     const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
@@ -12013,34 +16807,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
     }
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
-    const char *index = key->index64 ? "int64_t" : "int";
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
-    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(
-            body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, index, d);
-    }
-    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        uint32_t walk = spyi_walk_of(s, i);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
-        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
-        bool first = true;
-        for (uint32_t d = 0; d < key->rank; d++) {
-            bool innermost = d + 1u == key->rank;
-            if (innermost && walk == SPYI_WALK_STILL) continue;
-            spyi_text_add(body, first ? "" : " + ");
-            first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
-        }
-        spyi_text_add(body, first ? "0;\n" : ";\n");
-    }
+    spyi_emit_coordinates(s);
+    spyi_emit_offsets(s);
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
@@ -12094,6 +16862,13 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
         spyi_emit_variables(s, p, spyi_text_str(&name), false, indent);
         spyi_text_free(&name);
+    }
+    if (b->call_info && b->rank) {
+        uint32_t group[SPY_MAX_RANK];
+        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
+        spyi_element_text(s, &s->body);
+        spyi_text_add(&s->body,
+                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
     }
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
@@ -12166,29 +16941,46 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     spyi_text_add(out, ");\n}\n\n");
 }
 
+// The shape of a call group, for get_call_group_id() and its like.
+static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t group[SPY_MAX_RANK];
+    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
+    spyi_text_add(out, " };\n\n");
+}
+
 // Puts the parts together.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
     const char *spelling = s->bound->signature.spelling;
     bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
+    const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
-    spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
-                  out->group_size, SPYI_KERNEL_ENTRY);
+                  threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
+                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
+    if (s->bound->dispatch)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
+                               "uint spy_in_group : SV_GroupIndex");
+    else if (threads[1] * threads[2] > 1)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
-    const char *shape = key->rank == 0              ? "one element"
+    const char *shape = s->bound->dispatch          ? "dispatch"
+                        : key->rank == 0            ? "one element"
+                        : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
                                                     : "flat";
@@ -12199,14 +16991,31 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    // The library may be in the session through an earlier kernel only, where the module does not bring its names.
+    if (s->bound->uses_library || s->bound->call_info) spyi_text_add(&out->text, "import slangpy;\n\n");
+    spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    const spyi_options *o = &bound->options;
+    uint32_t rank = o->group.rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
+    if (rank) {
+        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
+        return bound->rank > 0;
+    }
+    if (o->threads[1] * o->threads[2] <= 1) return false;
+    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
+    return bound->rank > 0;
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+    const uint32_t *threads = bound->options.threads;
+    if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
     return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
@@ -12221,11 +17030,12 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.key = key;
     s.types = device->types;
     s.out = out;
+    s.max_groups = device->base->limits.info.max_group_count;
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(&device->base->limits, key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
@@ -12237,7 +17047,6 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     free(s.fresh);
     spyi_text_free(&s.fields);
     spyi_text_free(&s.buffers);
-    spyi_text_free(&s.holders);
     spyi_text_free(&s.body);
     if (!s.failed) return SPY_OK;
     spyi_emitted_free(out);
@@ -12249,6 +17058,64 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
     spyi_text_free(&emitted->text);
     free(emitted->packs);
     memset(emitted, 0, sizeof *emitted);
+}
+
+// >>emit/entry.c --------------------------------------------------------------------------------------------
+
+// A compute shader of the user's own, dispatched as it is: no text is made, but its parameters are packed where Slang has
+// placed them.
+
+static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
+    spyi_pack *packs = (spyi_pack *)realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
+    if (!packs) return false;
+    out->packs = packs;
+    spyi_pack *pack = &packs[out->pack_count++];
+    memset(pack, 0, sizeof *pack);
+    pack->op = (uint8_t)op;
+    pack->leaf = (uint16_t)leaf;
+    pack->offset = offset;
+    return true;
+}
+
+static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
+                                  spyi_text *error) {
+    const spyi_node *n = &b->nodes[node];
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
+        spy_status status =
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+        if (status != SPY_OK) return status;
+    }
+    if (n->leaf < 0) return SPY_OK;
+    const spyi_leaf *leaf = &b->leaves[n->leaf];
+    spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR   ? SPYI_PACK_SCALAR
+                      : leaf->source == SPYI_SOURCE_BYTES  ? SPYI_PACK_BYTES
+                      : leaf->source == SPYI_SOURCE_INLINE ? SPYI_PACK_INLINE
+                                                           : SPYI_PACK_KIND;
+    if (leaf->source == SPYI_SOURCE_KIND && !leaf->field_size) return SPY_OK;
+    if (spyi_leaf_in_memory(leaf) || leaf->splat) {
+        spyi_text_add(error, "'%s': a shader takes %s as it is; give all its numbers from host memory",
+                      leaf->path, leaf->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_entry_pack(out, op, (uint32_t)n->leaf, offset)) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
+    spy_status status = SPY_OK;
+    out->block_size = entry->block_size;
+    for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
+        status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
+    uint32_t most = function->object.device->base->limits.max_block_bytes;
+    if (status == SPY_OK && out->block_size > most) {
+        spyi_text_add(error,
+                      "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
+                      out->block_size, most);
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    return status;
 }
 
 // >>kinds/kinds.h -------------------------------------------------------------------------------------------
@@ -12265,18 +17132,8 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
-// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2".
-typedef struct spyi_type_parts {
-    char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // of arguments, further ones included
-} spyi_type_parts;
-SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
-SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
-SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
-// The kind that binds a tensor to "StructuredBuffer" and its sisters; NULL: no such name.
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);
+// An argument for a parameter that the system fills.
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 
 // >>kinds/kinds.c -------------------------------------------------------------------------------------------
 
@@ -12293,9 +17150,10 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
                                spyi_text *out) {
     if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
     else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_vector", array);
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector",
+                      array);
     else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
-    else spyi_text_add(out, "spyi_array<%s>(%s)", spyi_spell(type->element), array);
+    else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
 }
 
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
@@ -12392,7 +17250,7 @@ static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
 static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     uint32_t map = 0;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%xu)", at->element, at->shape,
+    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
                    at->field, map);
 }
 
@@ -12570,112 +17428,24 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
     return spyi_random_arg(name, &spyi_random_kind, desc, low, high);
 }
 
-// >>kinds/buffer.c ------------------------------------------------------------------------------------------
-
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
-
-static const struct spyi_buffer_family {
-    const char *name;
-    bool structured, writes;
-} spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false },
-    { "RWStructuredBuffer", true, true },
-    { "ByteAddressBuffer", false, false },
-    { "RWByteAddressBuffer", false, true },
-};
-
-static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
-    for (size_t i = 0; i < sizeof spyi_buffer_families / sizeof spyi_buffer_families[0]; i++)
-        if (strcmp(spyi_buffer_families[i].name, base) == 0) return &spyi_buffer_families[i];
-    return NULL;
-}
-
-static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
-    spyi_type_parts parts;
-    spyi_fit fit;
-    memset(&fit, 0, sizeof fit);
-    spyi_split_type(leaf->type->name, &parts);
-    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
-    leaf->element = value->type;
-    if (family && family->structured) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
-                value->rank >= fit.consumed;
-    spyi_free_parts(&parts);
-    if (!good) return false;
-    leaf->binds = true;
-    leaf->reads = true;
-    leaf->writes = family->writes;
-    leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
-    for (uint32_t d = 0; d < fit.consumed; d++)
-        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
-    return true;
-}
-
-static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
-    spyi_text_add(out, "%s", leaf->type->name);
-}
-
-static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    (void)leaf;
-    spyi_text_add(out, "%s", at->field);
-}
-
-static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor;
-    const spyi_limits *limits = &t->object.device->base->limits;
-    uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
-    (void)field;
-    if (!t->contiguous || t->element_count == 0)
-        spyi_text_add(error, t->contiguous ? "%s needs at least one element"
-                                           : "%s needs a tensor whose elements lie next to each other; copy it",
-                      leaf->type->display);
-    else if (at % limits->binding_alignment)
-        spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
-                      leaf->type->display, limits->binding_alignment, (unsigned long long)t->begin_bytes);
-    else if (size > limits->max_binding_bytes || limits->max_bindings == 0)
-        spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size,
-                      (unsigned long long)(limits->max_bindings ? limits->max_binding_bytes : 0));
-    else return true;
-    return false;
-}
-
-static const spyi_value_kind spyi_buffer_kind = { "buffer",          NULL,
-                                                  spyi_buffer_bind,  spyi_buffer_field,
-                                                  spyi_buffer_load,  spyi_buffer_check };
-
-// >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
-
-static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    (void)leaf, (void)value, (void)field, (void)error;
-    return true;
-}
-
-static const spyi_value_kind spyi_holder_kind = {
-    "uniform buffer", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_holder_pack
-};
-
-SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
-    return &spyi_holder_kind;
-}
-
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
-    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
-}
-
 // >>kinds/whole.c -------------------------------------------------------------------------------------------
 
 // Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
 
-// >>names of types
+// >>names of types: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2"
 
-SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
+typedef struct spyi_type_parts {
+    char base[64]; // without its namespace
+    char *arguments[2];
+    uint32_t count; // of arguments, further ones included
+} spyi_type_parts;
+
+static void spyi_free_parts(spyi_type_parts *parts) {
     free(parts->arguments[0]);
     free(parts->arguments[1]);
 }
 
-SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
+static void spyi_split_type(const char *name, spyi_type_parts *parts) {
     size_t length = strcspn(name, "<");
     const char *base = name, *begin = name + length;
     memset(parts, 0, sizeof *parts);
@@ -12700,7 +17470,8 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     }
 }
 
-SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
+// Whether `name` is this type: by what it means, or by its name.
+static const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
     const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
     if (parsed) return parsed;
     return name && strcmp(given->name, name) == 0 ? given : NULL;
@@ -12884,8 +17655,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     spyi_split_type(type->name, &parts);
     const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
                                   : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
-                                  : value->tensor ? spyi_buffer_kind_of(parts.base)
-                                                  : NULL;
+                                                                                : NULL;
     spyi_free_parts(&parts);
     return kind;
 }
@@ -12897,9 +17667,66 @@ SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value
     long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
     if (family)
         spyi_text_add(out, "%s<%s, %ld>", family->passed, value->type->name, rank ? rank : (long)value->rank);
-    else if (spyi_buffer_kind_of(parts.base) && parts.count)
-        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
     spyi_free_parts(&parts);
+}
+
+// >>kinds/system.c ------------------------------------------------------------------------------------------
+
+// What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
+
+static bool spyi_system_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    (void)arg;
+    (void)value;
+    (void)problem;
+    return true;
+}
+
+static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    const spyi_type *type = leaf->type;
+    (void)types;
+    (void)value;
+    return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
+           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+}
+
+// The kernel's own parameters are uint3.
+static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
+    spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
+}
+
+static void spyi_thread_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_thread", out);
+}
+
+static void spyi_group_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_group", out);
+}
+
+static void spyi_local_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_system_load(leaf, "spy_local", out);
+}
+
+static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)at;
+    spyi_text_add(out, "%s(spy_in_group)", spyi_spell(leaf->type));
+}
+
+static const spyi_value_kind spyi_system_kinds[] = {
+    { "SV_DispatchThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_thread_load, NULL },
+    { "SV_GroupID", spyi_system_describe, spyi_system_bind, NULL, spyi_group_load, NULL },
+    { "SV_GroupThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_local_load, NULL },
+    { "SV_GroupIndex", spyi_system_describe, spyi_system_bind, NULL, spyi_index_load, NULL },
+};
+
+SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
+    return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
+}
+
+SPYI_FN bool spyi_is_system(const spyi_value *value) {
+    return value->custom && value->custom->describe == spyi_system_describe;
 }
 
 // >>call/call_internal.h ------------------------------------------------------------------------------------
@@ -12907,28 +17734,9 @@ SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value
 // A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
 
 // >>variants: one compiled kernel
-// A value for a shader parameter, or a part of one.
-typedef struct spyi_feed {
-    spyi_leaf leaf;  // its path is ours
-    uint32_t slot;   // binding of a tensor, or number of the uniform buffer
-    uint32_t offset; // in feeds->data
-} spyi_feed;
-
-// What the kernel reads beyond its block and the element-wise buffers.
-typedef struct spyi_feeds {
-    spyi_feed *items;
-    uint32_t count;
-    uint32_t binding_count; // of the kernel; the emitted ones come first
-    uint32_t uniform_count;
-    spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data;  // of the uniforms, as packed for the running call
-    bool untracked; // one is an address
-} spyi_feeds;
-
 typedef struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
-    spyi_feeds feeds;
     spyi_kernel *kernel;
 } spyi_variant;
 
@@ -12957,9 +17765,10 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    spyi_launch_leaf *leaves; // of the plan's bound call
-    uint32_t groups[3];
-    uint8_t *block; // parameters, as packed for the variant
+    spyi_launch_leaf *leaves;  // of the plan's bound call
+    uint32_t groups[3];        // as dispatched
+    uint32_t thread_groups[3]; // as a dispatch's caller counts them
+    uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
     spyi_variant *
         repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
@@ -13010,8 +17819,8 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                       spyi_variant **variant, spyi_text *error);
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant,
+                                       spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -13030,19 +17839,67 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
-SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
-                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
-// The running call's values into feeds->data and bindings[slot].
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error);
+// run.c. `list`: record into it instead of running; or NULL.
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error);
 
-// run.c
-// One value in the device's layout: numbers, host data, whole tensors.
-SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error);
+// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name);
+
+// >>call/list.h ---------------------------------------------------------------------------------------------
+
+// A command list inside: operations with all that repeating them takes, packed into three arrays.
+
+// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+typedef struct spyi_list_op {
+    spy_list_op_kind kind;
+    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
+    uint32_t name;                 // offset; 0: ""
+    // calls
+    spyi_plan *plan;          // one reference
+    spyi_dispatch launch;     // without its block and bindings
+    uint32_t block, bindings; // offsets
+    bool untracked;
+    // fills, and timestamps' slots
+    bool repeats; // fills: by the pattern; else the second use is copied
+    uint32_t pattern;
+} spyi_list_op;
+
+struct spy_command_list {
+    spyi_object object;
+    char *label; // or NULL
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data;
+    spyi_list_op *ops;
+    spyi_use *uses; // one storage reference each
+    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
+    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    uint32_t call_count, time_count;
+    uint32_t depth; // labels pushed and not popped
+    bool finished;
+    uint64_t submit_count;
+    spy_tensor *times; // made by finish when there are timestamps
+    spy_command_list *previous, *next;
+};
+
+// `list` can be recorded to on this device; else an error text.
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
+                                        spyi_text *error);
+
+// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
+// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **op, spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+
+// Records a dispatch of a plan's variant: its block and bindings are copied, the plan and the storages are held.
+// `untracked`: as for spyi_take_uses.
+SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
+                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error);
 
 // >>call/cache.c --------------------------------------------------------------------------------------------
 
@@ -13221,338 +18078,6 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
     device->cache = NULL;
 }
 
-// >>call/feeds.c --------------------------------------------------------------------------------------------
-
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
-//
-// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
-
-// >>paths: "params.lights[2].color" is an input, or a part of an input's plain data
-
-typedef struct spyi_found {
-    const spyi_input *input;
-    const spyi_type *type;
-    uint32_t offset; // bytes in the uniform buffer
-} spyi_found;
-
-// One step further into plain data; false: there is no such part.
-static bool spyi_step_into(spyi_found *at, const char **path) {
-    const spyi_type *type = at->type;
-    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
-        size_t length = strcspn(*path + 1, ".[");
-        for (uint32_t f = 0; f < type->field_count; f++) {
-            const spyi_field *field = &type->fields[f];
-            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
-            at->type = field->type;
-            at->offset += (uint32_t)field->device_offset;
-            *path += 1 + length;
-            return true;
-        }
-        return false;
-    }
-    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
-                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
-                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
-                                                     : 0;
-    char *end = NULL;
-    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
-    long long index = strtoll(*path + 1, &end, 10);
-    if (*end != ']' || index >= count) return false;
-    at->type = type->element;
-    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
-    *path = end + 1;
-    return true;
-}
-
-static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        size_t length = strlen(input->path);
-        const char *rest = path + length;
-        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
-        found->input = input;
-        found->type = input->type;
-        found->offset = input->offset;
-        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
-        if (!*rest) return true;
-    }
-    return false;
-}
-
-#define SPYI_NEAR_INPUTS 3
-
-// Up to three paths that resemble a wrong one, or all of a few.
-static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
-    const char *names[SPYI_NEAR_INPUTS];
-    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
-    spyi_text fields = { NULL, 0, 0 };
-    if (most < 2) most = 2;
-    for (uint32_t i = 0; i < inputs->count; i++) {
-        const spyi_input *input = &inputs->items[i];
-        size_t length = strlen(input->path);
-        if (input->parameter) continue;
-        globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
-            spyi_text_clear(&fields); // parts come after what they are parts of
-            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
-            for (uint32_t f = 0; f < input->type->field_count; f++)
-                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
-        }
-        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
-        if (distance > most) continue;
-        while (at > 0 && distances[at - 1] > distance) at--;
-        if (at == SPYI_NEAR_INPUTS) continue;
-        if (count < SPYI_NEAR_INPUTS) count++;
-        for (uint32_t k = count - 1; k > at; k--) {
-            names[k] = names[k - 1];
-            distances[k] = distances[k - 1];
-        }
-        names[at] = input->path;
-        distances[at] = distance;
-    }
-    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
-    if (count) spyi_text_add(out, "?");
-    else if (fields.size) spyi_text_add(out, "%s", fields.data);
-    else if (!globals) spyi_text_add(out, ": the modules have none");
-    spyi_text_free(&fields);
-}
-
-// >>making
-
-typedef struct spyi_feeding {
-    const spyi_plan *plan;
-    const spyi_inputs *inputs;
-    const spyi_values *values;
-    spyi_feeds *feeds;
-    uint32_t capacity;
-    uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
-    uint8_t *given;                      // by byte of that
-    bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
-    spyi_text *error;
-} spyi_feeding;
-
-static spy_status spyi_out_of_memory(spyi_text *error) {
-    spyi_text_add(error, "out of host memory");
-    return SPY_ERROR_OUT_OF_MEMORY;
-}
-
-// Takes over the leaf's path.
-static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
-    spyi_feeds *feeds = f->feeds;
-    if (feeds->count == f->capacity) {
-        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
-        spyi_feed *items = (spyi_feed *)realloc(feeds->items, capacity * sizeof *items);
-        if (!items) return spyi_out_of_memory(f->error);
-        feeds->items = items;
-        f->capacity = capacity;
-    }
-    spyi_feed *feed = &feeds->items[feeds->count++];
-    feed->leaf = *leaf;
-    feed->slot = (uint32_t)found->input->slot;
-    feed->offset = found->offset;
-    leaf->path = NULL;
-    feeds->untracked = feeds->untracked || leaf->untracked;
-    if (leaf->binds) {
-        f->bound[feed->slot] = true;
-        return SPY_OK;
-    }
-    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
-    size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
-    if (feed->offset + size > uniform->size) {
-        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
-                      uniform->size);
-        return SPY_ERROR_INTERNAL;
-    }
-    feed->offset += f->start[feed->slot];
-    memset(f->given + feed->offset, 1, size);
-    return SPY_OK;
-}
-
-// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
-static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
-                                  bool parameter) {
-    spyi_found found;
-    spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
-        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
-        spyi_near_inputs(f->inputs, path, f->error);
-        return SPY_ERROR_NOT_FOUND;
-    }
-    spy_status status =
-        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
-    if (status != SPY_OK) return status;
-    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
-        spyi_leaf *leaf = &bound.leaves[i];
-        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
-            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
-            status = SPY_ERROR_UNSUPPORTED;
-        } else if (found.input->slot >= 0) { // else the kernel does not use it
-            spyi_text name = { NULL, 0, 0 };
-            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
-            free(leaf->path);
-            leaf->path = spyi_strdup(spyi_text_str(&name));
-            spyi_text_free(&name);
-            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
-        }
-    }
-    spyi_bound_free(&bound);
-    return status;
-}
-
-// Names the parts of an input's data that no value covers.
-static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, spyi_text *out) {
-    size_t size = type->device_size ? type->device_size : 1;
-    bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
-    if (!memchr(given, 1, size)) {
-        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
-        return;
-    }
-    if (!parts || !memchr(given, 0, size)) return; // padding may stay as it is
-    uint32_t count = type->kind == SPYI_TYPE_STRUCT ? type->field_count : (uint32_t)type->count;
-    for (uint32_t i = 0; i < count; i++) {
-        spyi_text name = { NULL, 0, 0 };
-        size_t offset;
-        const spyi_type *part;
-        if (type->kind == SPYI_TYPE_STRUCT) {
-            spyi_text_add(&name, "%s.%s", path, type->fields[i].name);
-            offset = type->fields[i].device_offset;
-            part = type->fields[i].type;
-        } else {
-            spyi_text_add(&name, "%s[%u]", path, i);
-            offset = i * spyi_type_device_stride(type->element);
-            part = type->element;
-        }
-        spyi_missing_data(spyi_text_str(&name), part, given + offset, out);
-        spyi_text_free(&name);
-    }
-}
-
-static spy_status spyi_check_given(spyi_feeding *f) {
-    spyi_text missing = { NULL, 0, 0 };
-    for (uint32_t i = 0; i < f->inputs->count; i++) {
-        const spyi_input *input = &f->inputs->items[i];
-        if (input->parameter || !input->used) continue;
-        if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
-            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
-        bool parted = input->type->kind == SPYI_TYPE_OTHER && input->type->field_count; // they follow
-        if (input->kind == SPYI_INPUT_DATA && !parted)
-            spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
-                              &missing);
-    }
-    if (!missing.size) return SPY_OK;
-    spyi_text_add(f->error, "the kernel uses global shader parameters that are not given (options.globals): %s",
-                  missing.data);
-    spyi_text_free(&missing);
-    return SPY_ERROR_NOT_FOUND;
-}
-
-// Room for the uniform buffers' bytes.
-static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
-    spyi_feeds *feeds = f->feeds;
-    size_t size = 0;
-    feeds->binding_count = f->inputs->binding_count;
-    feeds->uniform_count = f->inputs->uniform_count;
-    if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
-        feeds->uniform_count > limits->max_uniforms) {
-        if (feeds->binding_count + feeds->uniform_count == 0) return SPY_OK;
-        spyi_text_add(f->error, "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
-                      feeds->binding_count, feeds->uniform_count, limits->max_bindings);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        if (f->inputs->uniform_size[i] > limits->max_uniform_bytes) {
-            spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
-                          f->inputs->uniform_size[i], limits->max_uniform_bytes);
-            return SPY_ERROR_UNSUPPORTED;
-        }
-        size += spyi_align(f->inputs->uniform_size[i], 16);
-    }
-    if (size == 0) return SPY_OK;
-    // Host values may be copied with their padding.
-    feeds->data = (uint8_t *)calloc(size + 64, 1);
-    f->given = (uint8_t *)calloc(size + 64, 1);
-    if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
-    size = 0;
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        f->start[i] = (uint32_t)size;
-        feeds->uniforms[i].data = feeds->data + size;
-        feeds->uniforms[i].size = f->inputs->uniform_size[i];
-        size += spyi_align(f->inputs->uniform_size[i], 16);
-    }
-    return SPY_OK;
-}
-
-// The entry point's ConstantBuffers, in its order, from the arguments.
-static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
-    uint32_t holder = 0;
-    spy_status status = SPY_OK;
-    for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
-        const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
-        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
-        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
-    }
-    return status;
-}
-
-SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
-                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error) {
-    spyi_feeding f;
-    memset(&f, 0, sizeof f);
-    f.plan = plan;
-    f.inputs = inputs;
-    f.values = values;
-    f.feeds = feeds;
-    f.error = error;
-    spy_status status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
-    if (status == SPY_OK) status = spyi_feed_holders(&f, emitted);
-    uint32_t end = values->count + values->global_count;
-    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
-        status = spyi_feed_value(&f, i, values->items[i].name, values->items[i].name, false);
-    if (status == SPY_OK) status = spyi_check_given(&f);
-    free(f.given);
-    return status;
-}
-
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
-    free(feeds->items);
-    free(feeds->data);
-    memset(feeds, 0, sizeof *feeds);
-}
-
-// >>each call
-
-static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    for (uint32_t d = 0; d < leaf->consumed; d++) {
-        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
-        spy_shape shape = spyi_value_shape(v);
-        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
-                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
-        spyi_shape_text(&shape, error);
-        return SPY_ERROR_SHAPE_MISMATCH;
-    }
-    return SPY_OK;
-}
-
-SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
-                                   spyi_text *error) {
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_feed *feed = &feeds->items[i];
-        const spyi_value *v = &values->items[feed->leaf.value];
-        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
-        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
-        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
-        if (status != SPY_OK) return status;
-        if (!feed->leaf.binds) continue;
-        spyi_binding *binding = &bindings[feed->slot];
-        binding->handle = v->tensor->storage->chunk.handle;
-        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
-        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
-    }
-    return SPY_OK;
-}
-
 // >>call/plan.c ---------------------------------------------------------------------------------------------
 
 // Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
@@ -13692,18 +18217,33 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     spyi_text_free(&path);
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                       spyi_variant **out, spyi_text *error) {
+// What is linked to a shader of the user's own: the prelude, with its constants.
+static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
+    const spyi_options *o = &plan->bound.options;
+    memset(out, 0, sizeof *out);
+    spyi_text_add(&out->text, "// %s\n// a shader of its own, %u x %u x %u threads a group\nimport %s;\n\n%s",
+                  plan->bound.signature.display, o->threads[0], o->threads[1], o->threads[2],
+                  spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
+    out->group_size = o->threads[0] * o->threads[1] * o->threads[2];
+    if (out->text.data) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
+                                       spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
     spyi_code code;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
     spy_status status = SPY_ERROR_OUT_OF_MEMORY;
     if (variant) {
         variant->key = *key;
-        status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        if (!plan->bound.shader) status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        else status = spyi_shader_text(plan, &variant->emitted, error);
     } else {
         spyi_text_add(error, "out of host memory");
     }
@@ -13713,25 +18253,28 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY,
-                                   conformances, &code, error);
+        if (plan->bound.shader)
+            status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
+                                           &function->entry, conformances, &code, error);
+        else
+            status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
+                                       &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
-    if (status == SPY_OK)
-        status = spyi_feeds_make(plan, &variant->emitted, &code.inputs, values, &variant->feeds, error);
+    if (status == SPY_OK && plan->bound.shader)
+        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.label = name.data;
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = SPYI_KERNEL_ENTRY;
+        desc.entry = entry;
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
-        desc.binding_count = variant->feeds.binding_count;
-        desc.uniform_count = variant->feeds.uniform_count;
+        desc.binding_count = variant->emitted.binding_count;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -13742,7 +18285,6 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_text_free(&step);
     if (status != SPY_OK) {
         if (variant) spyi_emitted_free(&variant->emitted);
-        if (variant) spyi_feeds_free(&variant->feeds);
         free(variant);
         return status;
     }
@@ -13754,7 +18296,6 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
     if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
     spyi_emitted_free(&variant->emitted);
-    spyi_feeds_free(&variant->feeds);
     free(variant);
 }
 
@@ -14037,13 +18578,11 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
-                               spyi_launch *launch) {
+static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     uint64_t largest = 0;
-    uint32_t memory_leaves = values->global_count; // each may need a binding
+    uint32_t memory_leaves = 0;
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        memory_leaves += b->leaves[i].binds;
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -14070,15 +18609,37 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
-// A tensor that is bound as a whole.
-static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
-                                    spyi_text *error) {
-    spyi_text problem = { NULL, 0, 0 };
-    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
-    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-    spyi_text_free(&problem);
-    at->binding_offset = at->storage_offset + at->begin;
-    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
+// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
+                                      spyi_launch *launch, spyi_text *error) {
+    uint64_t total = 1, most = limits->info.max_group_count;
+    for (int i = 0; i < 3; i++) {
+        uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (threads->counts) groups = 1;
+        if (groups > most) launch->key.folded = 1;
+        launch->groups[i] = (uint32_t)groups;
+        total *= groups;
+    }
+    memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
+    if (total == 0) launch->count = 0;
+    if (!launch->key.folded || total == 0) return SPY_OK;
+    if (threads->shader) {
+        spyi_text_add(
+            error,
+            "a dispatch of %u x %u x %u groups is more than the device's %llu in one dimension, and a "
+            "shader's groups cannot be counted otherwise",
+            launch->groups[0], launch->groups[1], launch->groups[2], (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (total > most * most) {
+        spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
+                      (unsigned long long)total, (unsigned long long)(most * most));
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->groups[0] = (uint32_t)most;
+    launch->groups[1] = (uint32_t)((total + most - 1) / most);
+    launch->groups[2] = 1;
+    return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
@@ -14102,10 +18663,6 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
-        if (leaf->binds) {
-            status = spyi_launch_bound(leaf, v, at, error);
-            if (status != SPY_OK) return status;
-        }
         if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
@@ -14128,7 +18685,14 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
     }
     if (launch->count == 0) return SPY_OK;
-    spyi_collapse(b, launch);
+    uint32_t group[SPY_MAX_RANK];
+    launch->key.grouped = spyi_call_group(b, group);
+    if (launch->key.grouped) {
+        launch->rank = launch->shape.rank;
+        memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
+    } else {
+        spyi_collapse(b, launch);
+    }
     launch->key.rank = (uint8_t)launch->rank;
     launch->key.width = 1;
     launch->key.unroll = 1;
@@ -14138,17 +18702,23 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    spyi_try_wide(b, launch, limits);
-    spyi_try_unroll(b, launch, limits);
-    spyi_choose_access(b, values, limits, launch);
+    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
+        spyi_try_wide(b, launch, limits);
+        spyi_try_unroll(b, launch, limits);
+    }
+    spyi_choose_access(b, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
+    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
-        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    int64_t groups = (launch->count + per_group - 1) / per_group, most = limits->info.max_group_count;
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
     launch->key.folded = groups > most;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
@@ -14192,68 +18762,6 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
 // Memory that a call's arguments share. Threads run in any order, so an output may meet itself or another argument only
 // where each thread touches its own element alone.
 
-// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
-static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
-    uint32_t outer = t->shape.rank;
-    *run = 1;
-    while (outer > 0 && (t->shape.dims[outer - 1] == 1 || t->strides.dims[outer - 1] == *run))
-        *run *= t->shape.dims[--outer];
-    return outer;
-}
-
-static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
-    int64_t stride = t->strides.dims[dim];
-    return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
-}
-
-// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
-// strides it may say so though they do not.
-static bool spyi_meets_itself(const spy_tensor *t) {
-    if (t->contiguous || t->element_count < 2) return false;
-    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
-    bool done[SPY_MAX_RANK] = { false };
-    for (uint32_t n = 0; n < t->shape.rank; n++) {
-        uint32_t next = t->shape.rank;
-        for (uint32_t d = 0; d < t->shape.rank; d++) {
-            if (done[d] || t->shape.dims[d] == 1) continue;
-            if (next == t->shape.rank || spyi_stride_bytes(t, d) < spyi_stride_bytes(t, next)) next = d;
-        }
-        if (next == t->shape.rank) return false;
-        done[next] = true;
-        if (spyi_stride_bytes(t, next) < covered) return true;
-        covered += spyi_stride_bytes(t, next) * (uint64_t)(t->shape.dims[next] - 1);
-    }
-    return false;
-}
-
-static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-// Whether an element of one can touch an element of the other. All places are offset + a multiple of the strides' greatest
-// common divisor: columns of one matrix do not meet though their ranges do.
-static bool spyi_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (a->storage != b->storage || a->begin_bytes >= b->end_bytes || b->begin_bytes >= a->end_bytes)
-        return false;
-    int64_t run_a, run_b;
-    uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
-    uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
-             size_b = (uint64_t)run_b * spyi_type_device_stride(b->type);
-    for (uint32_t d = 0; d < outer_a; d++)
-        if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
-    for (uint32_t d = 0; d < outer_b; d++)
-        if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
-    if (grid == 0) return true; // one run each, and their ranges meet
-    uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
-    uint64_t distance = (from_b + grid - from_a) % grid;
-    return distance < size_a || grid - distance < size_b;
-}
-
 // Whether both are walked alike: then each thread meets only itself.
 static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {
     const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
@@ -14273,7 +18781,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        if (spyi_meets_itself(out)) {
+        if (spyi_tensor_meets_itself(out)) {
             spyi_text_add(
                 error,
                 "output '%s' is a view in which several elements lie at one place: they would be written "
@@ -14283,7 +18791,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR) continue;
-            if (!spyi_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
             if (!b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
             spyi_text_add(
                 error,
@@ -14312,7 +18820,8 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    bool waits; // something returns to host memory
+    spy_command_list *list; // records the call; NULL: it runs
+    bool waits;             // something returns to host memory
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -14476,25 +18985,6 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error) {
-    spyi_text problem = { NULL, 0, 0 };
-    size_t step = leaf->element->device_size, count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
-    switch (leaf->source) {
-    case SPYI_SOURCE_SCALAR:
-        for (size_t i = 0; i < count; i++)
-            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
-        return SPY_OK;
-    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
-    case SPYI_SOURCE_INLINE:
-        return spyi_pack_inline(leaf, v, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
-    default: break;
-    }
-    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
-    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-    spyi_text_free(&problem);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
 // Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
                                   spyi_text *error) {
@@ -14519,6 +19009,8 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_THREADS: memcpy(out, &s->values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
             memcpy(out, &u, 4);
@@ -14573,65 +19065,49 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_take_hazards(spyi_run_state *s, const spyi_feeds *feeds) {
-    spy_device *device = s->device;
+// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
+// nobody knows.
+static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool *untracked) {
     const spyi_bound *b = s->bound;
-    bool barrier = false;
-    for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
-            continue;
-        barrier =
-            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
-    barrier = barrier || feeds->untracked;
-    for (uint32_t i = 0; i < feeds->count && !barrier; i++) {
-        const spyi_leaf *leaf = &feeds->items[i].leaf;
-        const spy_tensor *t = s->values->items[leaf->value].tensor;
-        if (t) barrier = spyi_hazard(device, t->storage, t->begin_bytes, t->end_bytes, leaf->writes);
-    }
-    barrier = spyi_take_barrier(device, barrier);
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint32_t count = 0;
+    *untracked = false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
-        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
-        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
-        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        *untracked = *untracked || leaf->untracked;
+        bool whole = spyi_leaf_is_whole(leaf);
+        if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        spyi_use *use = &uses[count++];
+        use->storage = at->storage;
+        use->begin = at->begin;
+        use->end = at->end;
+        use->reads = whole ? leaf->reads : leaf->in;
+        use->writes = whole ? leaf->writes : leaf->out;
+        use->counts = false;
     }
-    for (uint32_t i = 0; i < feeds->count; i++) {
-        const spyi_leaf *leaf = &feeds->items[i].leaf;
-        const spy_tensor *t = s->values->items[leaf->value].tensor;
-        if (t && leaf->reads)
-            spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, false, submit);
-        if (t && leaf->writes) spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, true, submit);
+    const spyi_threads *threads = s->values->threads;
+    if (threads && threads->counts) {
+        spyi_use *use = &uses[count++];
+        memset(use, 0, sizeof *use);
+        use->storage = threads->counts->storage;
+        use->begin = threads->counts_at;
+        use->end = use->begin + 12;
+        use->reads = use->counts = true;
     }
-    s->plan->last_submit = submit;
-    return barrier;
+    return count;
 }
 
-// What the kernel may have written where nobody knows must be waited for by all that follows.
-static void spyi_owe_barrier(spyi_run_state *s, const spyi_feeds *feeds) {
-    if (feeds->untracked) s->device->barrier_owed = true;
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
-        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
-}
-
-// While an engine's command buffer is recorded into, no result can come back within the call.
+// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->list && !s->device->base->deferred) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
             continue;
-        spyi_text_add(
-            error,
-            "'%s' returns to host memory, but calls are being recorded into a command buffer that is not "
-            "submitted here; give it a tensor and read that later",
-            leaf->path);
+        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
+                      leaf->path,
+                      s->list ? "the call is recorded into a command list"
+                              : "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -14639,13 +19115,16 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats,
+static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
                                        bool timed, spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1]; // and group counts
+    uint32_t use_count;
+    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -14665,20 +19144,27 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
         if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
-    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
-    if (status != SPY_OK) return status;
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = dispatch.indirect_offset = 0;
+    if (s->values->threads && s->values->threads->counts) {
+        const spyi_storage *counts = s->values->threads->counts->storage;
+        dispatch.indirect = counts->chunk.handle;
+        dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
+    }
     dispatch.bindings = bindings;
-    dispatch.uniforms = variant->feeds.uniforms;
+    use_count = spyi_collect_uses(s, uses, &untracked);
+    if (s->list)
+        return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
+                                         error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
-    dispatch.barrier = spyi_take_hazards(s, &variant->feeds);
+    s->plan->last_submit = device->backend->open_submit(device->gpu);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
-    spyi_owe_barrier(s, &variant->feeds);
+    spyi_uses_done(device, dispatch.barrier, untracked, status);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -14707,13 +19193,13 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     const spyi_launch *launch = s->launch;
     *variant = NULL;
     spy_status status = spyi_launch_shape(plan, s->values, error);
-    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
     status = spyi_check_overlap(s->bound, s->values, launch, error);
     if (status != SPY_OK) return status;
     *variant = spyi_variant_find(plan, &launch->key);
     if (*variant) return SPY_OK;
-    status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
+    status = spyi_variant_create(plan, &launch->key, variant, error);
     if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
     if (status == SPY_OK) s->device->stats.kernels_built++;
     return status;
@@ -14721,6 +19207,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
+    if (b->dispatch) return false; // its threads are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
@@ -14732,8 +19219,8 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
     return true;
 }
 
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error) {
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_run_state s;
     s.device = device;
@@ -14741,6 +19228,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.bound = &plan->bound;
     s.values = values;
     s.launch = &plan->launch;
+    s.list = list;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
@@ -14754,7 +19242,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
         status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
-        device->stats.calls++;
+        if (!list) device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
@@ -14781,25 +19269,40 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
-                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
-    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+// Inside the device: the stages of a call or dispatch.
+static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
+                                  const spyi_threads *threads, const char *public_name, bool timed,
+                                  uint64_t *gpu_time_ns) {
+    spyi_values *values = &function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, options, values, &error);
+    spy_command_list *list = options ? options->append_to : NULL;
+    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    if (SPYI_LIKELY(status == SPY_OK))
+        status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
         }
     }
     if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
-    spyi_leave(device);
+    return status;
+}
+
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name) {
+    return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
+}
+
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
+    spyi_leave(function);
     return status;
 }
 
@@ -14816,6 +19319,15 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
     return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+}
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>explaining
@@ -14853,7 +19365,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -14866,6 +19378,102 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_text_free(&out);
     spyi_leave(device);
     return size;
+}
+
+// >>call/dispatch.c -----------------------------------------------------------------------------------------
+
+// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
+// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
+
+static const spyi_entry *spyi_function_entry(spy_function *function) {
+    if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
+    function->entry_known = true;
+    return &function->entry;
+}
+
+// The user's arguments and one for each parameter that the system fills.
+static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
+    const spyi_signature *signature = &function->overloads.items[0];
+    size_t count = 0;
+    for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS && count < most; p++)
+        if (function->entry.systems[p])
+            all[count++] =
+                spyi_system_arg(signature->params[p].name, (spyi_system)function->entry.systems[p]);
+    for (size_t i = 0; i < args.count && count < most; i++) all[count++] = args.items[i];
+    return count;
+}
+
+static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
+                                         const spy_call_options *o) {
+    if (args.count && !args.items) return "expected arguments, got NULL";
+    if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
+    if (function->overloads.count != 1)
+        return "a function with overloads cannot be dispatched; give one its own name";
+    if (o && (o->call_group_shape.rank || o->thread_count.rank))
+        return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
+    return NULL;
+}
+
+static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
+                                   spy_args args, const spy_call_options *options) {
+    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (entered != SPY_OK) return entered;
+    const char *problem = spyi_dispatch_problem(function, args, options);
+    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    if (problem) {
+        spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
+    } else {
+        spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
+        const spyi_entry *entry = spyi_function_entry(function);
+        const uint32_t *size =
+            options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
+        threads->shader = entry->threads[0] != 0;
+        threads->guarded =
+            !threads->shader && !threads->counts; // a shader looks itself whether it is beyond the end
+        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        spy_args list;
+        list.items = all;
+        list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
+        status = spyi_call_inside(function, list, options, threads, name);
+    }
+    spyi_leave(function);
+    return status;
+}
+
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                        const spy_call_options *options) {
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    t.count[0] = threads.x;
+    t.count[1] = threads.y;
+    t.count[2] = threads.z;
+    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    const char *name = "spy_dispatch_indirect";
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    spyi_context *ctx = &function->object.device->ctx;
+    const char *problem = NULL;
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
+        problem = "groups is not a living tensor of this device";
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+             !groups->contiguous)
+        problem = "groups is not a contiguous tensor of uint32";
+    else if (index < 0 || index + 3 > groups->element_count)
+        problem = "the three group counts at index lie beyond the tensor's end";
+    if (problem)
+        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    spyi_leave(function);
+    if (status != SPY_OK) return status;
+    t.counts = groups;
+    t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
+    t.count[0] = t.count[1] = t.count[2] = 1;
+    return spyi_run_threads(function, name, &t, args, options);
 }
 
 // >>call/prepare.c ------------------------------------------------------------------------------------------
@@ -14886,6 +19494,7 @@ struct spy_prepared {
     spyi_plan *made;      // by the thread
     spy_status status;    // of the compilation
     spyi_text error;
+    uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
 };
 
@@ -14957,7 +19566,7 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
     spyi_variant *variant = NULL;
     spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
-    status = spyi_variant_create(plan, &launch->key, values, &variant, error);
+    status = spyi_variant_create(plan, &launch->key, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
 }
 
@@ -15018,7 +19627,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) {
         p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
         if (!p) {
@@ -15031,13 +19640,14 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         p->object.device = device;
         spyi_atomic_store(&p->object.references, 1);
         p->function = function;
+        p->generation = function->module->generation;
         p->next = device->prepared;
         if (p->next) p->next->previous = p;
         device->prepared = p;
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, NULL, values, &error) == SPY_OK &&
+            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
                           spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
@@ -15067,9 +19677,32 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     return p;
 }
 
-// Reports a failed compilation each time it is asked for.
+SPYI_FN void spyi_prepared_settle(spy_device *device) {
+    for (spy_prepared *p = device->prepared; p; p = p->next)
+        if (p->function->module->reloading) spyi_prepare_join(p);
+}
+
+static bool spyi_prepared_outdated(const spy_prepared *p) {
+    return p->generation != p->function->module->generation;
+}
+
+// The plan of the reloaded module, for the arguments at hand.
+static spy_status spyi_prepared_renew(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_plan_get(p->function, values, &plan, error);
+    if (status != SPY_OK) return status;
+    plan->references++;
+    if (p->plan) spyi_plan_release(p->object.device, p->plan);
+    p->plan = plan;
+    p->status = SPY_OK;
+    p->generation = p->function->module->generation;
+    return SPY_OK;
+}
+
+// Reports a failed compilation each time it is asked for. One of code that a reload has replaced is no more.
 static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
     spyi_prepare_join(p);
+    if (spyi_prepared_outdated(p)) return SPY_OK;
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
                   spyi_text_str(&p->error));
@@ -15097,8 +19730,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
+        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        if (status == SPY_OK && spyi_prepared_outdated(prepared))
+            status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
-        status = spyi_describe(prepared->function, args, NULL, values, &error);
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))
@@ -15115,7 +19750,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             }
             status = SPY_ERROR_TYPE_MISMATCH;
         }
-        if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
+        if (status == SPY_OK) status = spyi_run(prepared->plan, values, NULL, false, NULL, &error);
         if (status != SPY_OK)
             spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
                       spyi_text_str(&error));
@@ -15261,7 +19896,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);
@@ -15286,6 +19921,618 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
 
 void spy_release_resolution(spy_resolution *resolution) {
     free(resolution);
+}
+
+// >>call/list.c ---------------------------------------------------------------------------------------------
+
+// Command lists: the object, its growth, and its submission, which repeats what was recorded without looking at arguments,
+// shapes or plans again. What can be recorded is in list_record.c.
+
+// >>growth
+
+// Room for `more` elements behind `count`.
+static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity, size_t count, size_t more,
+                              size_t element) {
+    if (count + more <= *capacity) return true;
+    size_t wanted = *capacity ? *capacity * 2 : 16;
+    if (wanted < count + more) wanted = count + more;
+    void *moved = spyi_reallocate(ctx, *items, *capacity * element, wanted * element);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = wanted;
+    return true;
+}
+
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **out, spyi_text *error) {
+    spyi_context *ctx = &list->object.device->ctx;
+    size_t name_size = name ? strlen(name) + 1 : 0, at = spyi_align(list->byte_count, 16);
+    void *ops = list->ops, *all_uses = list->uses, *bytes = list->bytes;
+    if (at + extra + name_size > UINT32_MAX) {
+        spyi_text_add(error, "the list holds more than 4 GiB of parameters");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    bool good = spyi_list_reserve(ctx, &ops, &list->op_capacity, list->op_count, 1, sizeof *list->ops);
+    list->ops = (spyi_list_op *)ops;
+    good = good && spyi_list_reserve(ctx, &all_uses, &list->use_capacity, list->use_count, use_count,
+                                     sizeof *list->uses);
+    list->uses = (spyi_use *)all_uses;
+    good = good && spyi_list_reserve(ctx, &bytes, &list->byte_capacity, at, extra + name_size, 1);
+    list->bytes = (uint8_t *)bytes;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_list_op *op = &list->ops[list->op_count++];
+    memset(op, 0, sizeof *op);
+    op->kind = kind;
+    op->first_use = (uint32_t)list->use_count;
+    op->use_count = use_count;
+    for (uint32_t i = 0; i < use_count; i++) {
+        list->uses[list->use_count++] = uses[i];
+        uses[i].storage->references++;
+    }
+    if (extra_at) *extra_at = (uint32_t)at;
+    if (name) {
+        op->name = (uint32_t)(at + extra);
+        memcpy(list->bytes + op->name, name, name_size);
+    }
+    list->byte_count = at + extra + name_size;
+    *out = op;
+    return SPY_OK;
+}
+
+static const char *spyi_list_op_name(const spy_command_list *list, const spyi_list_op *op) {
+    return op->name ? (const char *)list->bytes + op->name : "";
+}
+
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op) {
+    if (!list->on_record) return;
+    spy_list_op told;
+    told.kind = op->kind;
+    told.index = (uint32_t)(op - list->ops);
+    told.name = spyi_list_op_name(list, op);
+    list->on_record(&told, list->user_data);
+}
+
+SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
+                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error) {
+    size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
+    size_t bindings_size = variant->emitted.binding_count * sizeof *dispatch->bindings;
+    spyi_list_op *op;
+    uint32_t at;
+    spy_status status = spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count,
+                                      bindings_at + bindings_size, &at, &op, error);
+    if (status != SPY_OK) return status;
+    op->launch = *dispatch;
+    op->block = at;
+    op->bindings = at + (uint32_t)bindings_at;
+    if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
+    if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
+    op->plan = plan;
+    op->untracked = untracked;
+    plan->references++;
+    list->call_count++;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+// >>submission
+
+static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spyi_dispatch launch = op->launch;
+    launch.block = list->bytes + op->block;
+    launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
+    op->plan->last_submit = device->backend->open_submit(device->gpu);
+    launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
+    spy_status status = device->backend->dispatch(device->gpu, &launch, error);
+    spyi_uses_done(device, launch.barrier, op->untracked, status);
+    return status;
+}
+
+static spy_status spyi_list_transfer(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spyi_use *to = &list->uses[op->first_use];
+    const spyi_chunk *chunk = &to->storage->chunk;
+    uint64_t offset = to->storage->offset + to->begin, size = to->end - to->begin;
+    bool barrier = spyi_take_uses(device, to, op->use_count, false);
+    spy_status status;
+    if (op->repeats) {
+        status = device->backend->fill(device->gpu, chunk, offset, size, op->pattern, barrier, error);
+    } else {
+        const spyi_use *from = to + 1;
+        status = device->backend->copy(device->gpu, chunk, offset, &from->storage->chunk,
+                                       from->storage->offset + from->begin, size, barrier, error);
+    }
+    spyi_uses_done(device, barrier, false, status);
+    return status;
+}
+
+static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    switch (op->kind) {
+    case SPY_LIST_OP_CALL: return spyi_list_dispatch(list, op, error);
+    case SPY_LIST_OP_COPY:
+    case SPY_LIST_OP_FILL:
+    case SPY_LIST_OP_WRITE: return spyi_list_transfer(list, op, error);
+    case SPY_LIST_OP_BARRIER: device->barrier_owed = true; return SPY_OK;
+    case SPY_LIST_OP_PUSH_LABEL:
+        return device->backend->label(device->gpu, SPYI_LABEL_PUSH, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_POP_LABEL: return device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, error);
+    case SPY_LIST_OP_MARKER:
+        return device->backend->label(device->gpu, SPYI_LABEL_POINT, spyi_list_op_name(list, op), error);
+    case SPY_LIST_OP_TIMESTAMP: return device->backend->time_mark(device->gpu, op->pattern, error);
+    case SPY_LIST_OP_NONE: break;
+    }
+    return SPY_OK;
+}
+
+// The times go from their slots, which all lists share, to the list's own memory.
+static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spy_tensor *times = list->times;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = times->storage;
+    use.begin = times->begin_bytes;
+    use.end = times->end_bytes;
+    use.writes = true;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = device->backend->time_store(
+        device->gpu, &use.storage->chunk, use.storage->offset + use.begin, list->time_count, barrier, error);
+    spyi_uses_done(device, barrier, false, status);
+    return status;
+}
+
+// Also what a failure part of the way left open.
+static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
+    spyi_text ignored = { NULL, 0, 0 };
+    for (; depth > 0; depth--) (void)device->backend->label(device->gpu, SPYI_LABEL_POP, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
+static spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = SPY_OK;
+    uint32_t depth = 0; // open labels
+    if (list->label) {
+        status = device->backend->label(device->gpu, SPYI_LABEL_PUSH, list->label, error);
+        depth += status == SPY_OK;
+    }
+    for (size_t i = 0; i < list->op_count && SPYI_LIKELY(status == SPY_OK); i++) {
+        const spyi_list_op *op = &list->ops[i];
+        status = spyi_list_run_op(list, op, error);
+        if (status != SPY_OK)
+            spyi_text_add(error, " (operation %zu of %zu%s%s)", i + 1, list->op_count, op->name ? ": " : "",
+                          spyi_list_op_name(list, op));
+        else if (op->kind == SPY_LIST_OP_PUSH_LABEL) depth++;
+        else if (op->kind == SPY_LIST_OP_POP_LABEL) depth--;
+    }
+    if (status == SPY_OK && list->times) status = spyi_list_store_times(list, error);
+    spyi_list_pop_labels(device, depth);
+    return status;
+}
+
+// >>the object
+
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
+                                        spyi_text *error) {
+    if (!spyi_as(list, SPYI_KIND_LIST)) {
+        spyi_text_add(error, list ? "the command list has been released" : "the command list is NULL");
+        return list ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->object.device != device) {
+        spyi_text_add(error, "the command list belongs to another device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->finished) {
+        spyi_text_add(error,
+                      "the command list%s%s has been finished: nothing more can be recorded; make another",
+                      list->label ? " " : "", list->label ? list->label : "");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
+spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc) {
+    const char *function = "spy_create_command_list";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
+    if (list && desc) {
+        list->label = spyi_strdup(desc->label);
+        list->on_record = desc->on_record;
+        list->user_data = desc->user_data;
+    }
+    if (list) {
+        list->object.kind = (uint32_t)SPYI_KIND_LIST;
+        list->object.device = device;
+        spyi_atomic_store(&list->object.references, 1);
+        list->byte_count = 1;
+        list->next = device->lists;
+        if (list->next) list->next->previous = list;
+        device->lists = list;
+    } else {
+        spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    spyi_leave(device);
+    return list;
+}
+
+void spy_retain_command_list(spy_command_list *list) {
+    spyi_object_retain(list, SPYI_KIND_LIST, "spy_retain_command_list");
+}
+
+void spy_release_command_list(spy_command_list *list) {
+    if (!list) return;
+    if (spyi_as(list, SPYI_KIND_LIST)) spyi_object_release(&list->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_command_list: the list has been released already");
+}
+
+SPYI_FN void spyi_list_free(spy_command_list *list) {
+    spy_device *device = list->object.device;
+    spyi_context *ctx = &device->ctx;
+    for (size_t i = 0; i < list->op_count; i++)
+        if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
+    for (size_t i = 0; i < list->use_count; i++)
+        if (--list->uses[i].storage->references == 0) spyi_pool_give(device, list->uses[i].storage);
+    if (list->times) {
+        spyi_tensor_unlink(list->times);
+        spyi_tensor_free(list->times);
+    }
+    spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
+    spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
+    spyi_free(ctx, list->bytes, list->byte_capacity);
+    free(list->label);
+    if (list->previous) list->previous->next = list->next;
+    else device->lists = list->next;
+    if (list->next) list->next->previous = list->previous;
+    spyi_bury(device, &list->object, sizeof *list);
+}
+
+// >>finish, submit, read
+
+static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = spyi_list_check_open(list, device, error);
+    if (status != SPY_OK) return status;
+    if (list->depth) {
+        spyi_text_add(error, "%u labels have been pushed and not popped", list->depth);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (list->time_count) {
+        spy_shape shape;
+        memset(&shape, 0, sizeof shape);
+        shape.rank = 1;
+        shape.dims[0] = list->time_count;
+        list->times =
+            spyi_tensor_make(device, device->scalars[SPY_UINT64], &shape, "timestamps", error, &status);
+        if (!list->times) return status;
+    }
+    list->finished = true;
+    return SPY_OK;
+}
+
+spy_status spy_list_finish(spy_command_list *list) {
+    const char *function = "spy_list_finish";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_list_finish(list, &error);
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+spy_status spy_list_submit(spy_command_list *list) {
+    const char *function = "spy_list_submit";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    if (list->finished) status = spyi_list_run(list, &error);
+    else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
+    if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
+    else spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+static spy_status spyi_list_read_times(spy_command_list *list, uint64_t *times_ns, size_t count,
+                                       spyi_text *error) {
+    if (!list->submit_count) {
+        spyi_text_add(error, "the command list has not been submitted");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (count != list->time_count) {
+        spyi_text_add(error, "the command list has %u timestamps, count is %zu", list->time_count, count);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (!times_ns && count) {
+        spyi_text_add(error, "times_ns is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spy_status status = count ? spyi_tensor_download(list->times, times_ns, error) : SPY_OK;
+    double period = list->object.device->base->limits.info.timestamp_period_ns;
+    for (size_t i = 0; i < count && status == SPY_OK; i++)
+        times_ns[i] = spyi_ticks_to_ns(times_ns[i], period);
+    return status;
+}
+
+spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count) {
+    const char *function = "spy_list_read_timestamps";
+    spy_status entered = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (entered != SPY_OK) return entered;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_list_read_times(list, times_ns, count, &error);
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+spy_list_info spy_get_list_info(spy_command_list *list) {
+    spy_list_info info;
+    memset(&info, 0, sizeof info);
+    if (spyi_enter(list, SPYI_KIND_LIST, "spy_get_list_info") != SPY_OK) return info;
+    info.op_count = (uint32_t)list->op_count;
+    info.call_count = list->call_count;
+    info.timestamp_count = list->time_count;
+    info.finished = list->finished;
+    info.submit_count = list->submit_count;
+    spyi_leave(list);
+    return info;
+}
+
+// >>call/list_record.c --------------------------------------------------------------------------------------
+
+// What a command list can record besides calls: copies, fills, writes, barriers, labels and timestamps.
+//
+// Host data go to device memory of their own while recording, so that a submission only copies on the device.
+
+// Inside the device of an open list; else an error has been reported.
+static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    status = spyi_list_check_open(list, list->object.device, &error);
+    if (status == SPY_OK) return SPY_OK;
+    spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+static spy_status spyi_list_leave(spy_command_list *list, const char *function, spy_status status,
+                                  spyi_text *error) {
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, error);
+    spyi_leave(list);
+    return status;
+}
+
+// >>copies, fills and writes
+
+// A tensor whose elements are one range of bytes.
+static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
+                                         const spy_tensor *tensor, spyi_text *error) {
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'%s': %s", name,
+                      tensor ? "the tensor has been released" : "expected a tensor, got NULL");
+        return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (tensor->object.device != list->object.device) {
+        spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!tensor->contiguous) {
+        spyi_text_add(error, "'%s': expected a contiguous tensor, got a view ", name);
+        spyi_shape_text(&tensor->shape, error);
+        spyi_text_add(error, " with strides ");
+        spyi_shape_text(&tensor->strides, error);
+        spyi_text_add(error, "; record a call that copies its elements");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = tensor->storage;
+    use.begin = tensor->begin_bytes;
+    use.end = tensor->end_bytes;
+    use.reads = !writes;
+    use.writes = writes;
+    return use;
+}
+
+// `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
+static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
+                                         const spy_tensor *from, uint32_t pattern, spyi_text *error) {
+    if (to->element_count == 0) return SPY_OK;
+    spyi_use uses[2];
+    spyi_list_op *op;
+    uint32_t count = 0;
+    uses[count++] = spyi_use_of(to, true);
+    if (from) uses[count++] = spyi_use_of(from, false);
+    spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->repeats = from == NULL;
+    op->pattern = pattern;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                 spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "to", to, error);
+    if (status == SPY_OK) status = spyi_list_check_tensor(list, "from", from, error);
+    if (status != SPY_OK) return status;
+    if (to->type != from->type) {
+        spyi_text_add(error, "'from': expected elements of %s as 'to' has, got %s", to->type->display,
+                      from->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "'from': expected shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " as 'to' has, got ");
+        spyi_shape_text(&from->shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (to->storage == from->storage && to->begin_bytes < from->end_bytes &&
+        from->begin_bytes < to->end_bytes) {
+        spyi_text_add(error, "'to' and 'from' share memory");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return spyi_list_add_transfer(list, SPY_LIST_OP_COPY, to, from, 0, error);
+}
+
+spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_list_copy";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_copy(list, to, from, &error), &error);
+}
+
+// A tensor like `like`, for what a transfer copies from. The list keeps its memory, the tensor is given back.
+static spy_tensor *spyi_list_source(const spy_tensor *like, spyi_text *error, spy_status *status) {
+    return spyi_tensor_make(like->object.device, like->type, &like->shape, "list data", error, status);
+}
+
+static void spyi_list_drop_source(spy_tensor *source) {
+    if (!source) return;
+    spyi_tensor_unlink(source);
+    spyi_tensor_free(source);
+}
+
+static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                 spyi_text *error) {
+    bool repeats;
+    uint32_t pattern;
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
+    if (status != SPY_OK) return status;
+    if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_fill_tensor(source, value, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value) {
+    const char *function = "spy_list_fill";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_fill(list, tensor, value, &error), &error);
+}
+
+static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                  size_t size_bytes, spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status != SPY_OK) return status;
+    status = spyi_check_transfer(tensor, tensor->element_count, data, size_bytes, error);
+    if (status != SPY_OK) return status;
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_tensor_upload(source, data, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_WRITE, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes) {
+    const char *function = "spy_list_write";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_write(list, tensor, data, size_bytes, &error), &error);
+}
+
+// >>barriers, labels, timestamps
+
+static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 uint32_t slot, spyi_text *error) {
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, kind, name, NULL, 0, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->pattern = slot;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+spy_status spy_list_barrier(spy_command_list *list) {
+    const char *function = "spy_list_barrier";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, 0, &error),
+                           &error);
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const char *function) {
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (name) {
+        status = spyi_list_mark(list, kind, name, 0, &error);
+        if (status == SPY_OK && kind == SPY_LIST_OP_PUSH_LABEL) list->depth++;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "'name': expected a text, got NULL");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+spy_status spy_list_push_label(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, name, "spy_list_push_label");
+}
+
+spy_status spy_list_marker(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_MARKER, name, "spy_list_marker");
+}
+
+spy_status spy_list_pop_label(spy_command_list *list) {
+    const char *function = "spy_list_pop_label";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (list->depth) {
+        status = spyi_list_mark(list, SPY_LIST_OP_POP_LABEL, NULL, 0, &error);
+        if (status == SPY_OK) list->depth--;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "no label has been pushed");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
+    const spyi_limits *limits = &list->object.device->base->limits;
+    if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (list->time_count == SPYI_TIME_SLOTS) {
+        spyi_text_add(error, "the list has %u timestamps already, which is the most", SPYI_TIME_SLOTS);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, list->time_count, error);
+    if (status == SPY_OK) list->time_count++;
+    return status;
+}
+
+spy_status spy_list_timestamp(spy_command_list *list) {
+    const char *function = "spy_list_timestamp";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_timestamp(list, &error), &error);
 }
 
 // >>base/stbds_end.h ----------------------------------------------------------------------------------------

@@ -72,8 +72,8 @@ spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_
 spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
 // A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
-// transfer source and destination). desc->data must be NULL. The buffer must outlive the tensor and all calls
-// with it.
+// transfer source and destination; indirect buffer for group counts). desc->data must be NULL. The buffer
+// must outlive the tensor and all calls with it.
 spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
                                  const spy_tensor_desc *desc);
 // The VkBuffer and the byte offset of a tensor's first element.
@@ -815,6 +815,7 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 #define SPYI_VK_STAGING_COUNT 4u
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u        // open debug labels that are shown
 #define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
 
 // >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
@@ -927,6 +928,9 @@ typedef struct spyi_vk_instance {
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
     PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
+    PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
+    PFN_vkCmdEndDebugUtilsLabelEXT end_label;
+    PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
     VkDebugUtilsMessengerEXT messenger;
     spyi_mutex message_lock;
     char message[512]; // the driver's last complaint, for errors that carry no text of their own
@@ -982,10 +986,10 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Kernels with equal push constants and numbers of bindings share one.
+// Kernels with equal push constants and bindings share one.
 typedef struct spyi_vk_layout {
     struct spyi_vk_layout *next;
-    uint32_t push_size, binding_count, uniform_count;
+    uint32_t push_size, binding_count;
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
 } spyi_vk_layout;
@@ -995,7 +999,7 @@ typedef struct spyi_vk_kernel {
     VkPipelineLayout layout;
     uint32_t block_size;
     uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count, uniform_count;
+    uint32_t binding_count;
     bool block_by_address;
     char label[64]; // cut off
 } spyi_vk_kernel;
@@ -1044,6 +1048,9 @@ typedef struct spyi_vk_gpu {
     VkQueryPool queries;  // two timestamps; made when first used
     uint64_t time_number; // batch of time_end; 0: none
     bool timing; // between time_begin and time_end
+    VkQueryPool marks; // SPYI_TIME_SLOTS timestamps; made when first used
+    uint32_t label_depth;            // open labels
+    char labels[SPYI_VK_LABELS][64]; // of which these, cut off
 
     uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;
@@ -1098,9 +1105,9 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes that live as long as the batch (external: the engine's command buffer).
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
-                                      size_t *offset, spyi_text *error);
+// `size` bytes (16-byte aligned) that live as long as the batch (external: the engine's command buffer).
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **page, size_t *offset,
+                                      spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
@@ -1122,8 +1129,22 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
+// After each recorded operation; `urgent`: someone may look at its result, so an idle queue gets it at once.
+SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
+// All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
+SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
+// Timestamps, in a pool made when first needed.
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count, spyi_text *error);
 // Make sure that a command buffer is open: gpu->commands.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
+
+// >>mark.c
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                      bool barrier, spyi_text *error);
 
 // >>submit.c
 SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);
@@ -1605,6 +1626,12 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
     // NULL unless the instance, ours or the engine's, has the extension.
     instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
                                                                               "vkSetDebugUtilsObjectNameEXT");
+    instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
+        instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
+    instance->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle,
+                                                                             "vkCmdEndDebugUtilsLabelEXT");
+    instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
+        instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
     if (debug_utils) {
         PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
             instance->handle, "vkCreateDebugUtilsMessengerEXT");
@@ -1748,7 +1775,10 @@ static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
         info->features |= SPY_FEATURE_INT16;
     if (f[SPYI_VK_FEATURE_shaderInt64]) info->features |= SPY_FEATURE_INT64;
     if (f[SPYI_VK_FEATURE_shaderBufferFloat32AtomicAdd]) info->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
-    if (adapter->timestamp_bits != 0) info->features |= SPY_FEATURE_TIMESTAMPS;
+    if (adapter->timestamp_bits != 0) {
+        info->features |= SPY_FEATURE_TIMESTAMPS;
+        info->timestamp_period_ns = (double)adapter->limits.timestampPeriod;
+    }
     if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0)
         info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
@@ -2106,8 +2136,6 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
         limits->binding_alignment = (uint32_t)have->minStorageBufferOffsetAlignment;
     }
     limits->max_binding_bytes = have->maxStorageBufferRange;
-    limits->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
-    limits->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
     limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
     limits->bindings_from_bytes = (uint64_t)8 << 20;
@@ -2244,8 +2272,9 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     SPYI_VK_ZERO(buffer_info);
     buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     buffer_info.size = size;
-    buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
-                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                        VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
     if (families[0] != families[1]) { // costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -2341,13 +2370,13 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **out,
-                                      size_t *offset, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset,
+                                      spyi_text *error) {
     spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
-    size_t rounded = spyi_align(size, 16), at = page != NULL ? spyi_align(page->used, alignment) : 0;
+    size_t rounded = spyi_align(size, 16);
     spy_status status;
-    if (page == NULL || page->chunk.size < at + rounded) {
+    if (page == NULL || page->chunk.size - page->used < rounded) {
         if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
             page = gpu->free_pages;
             gpu->free_pages = page->next;
@@ -2365,13 +2394,13 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
                 return status;
             }
         }
-        at = 0;
+        page->used = 0;
         page->next = *list;
         *list = page;
     }
     *out = page;
-    *offset = at;
-    page->used = at + rounded;
+    *offset = page->used;
+    page->used += rounded;
     gpu->work_bytes += rounded;
     return SPY_OK;
 }
@@ -2414,20 +2443,19 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     VkPipelineLayoutCreateInfo info;
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
-    uint32_t i, count = layout->binding_count + layout->uniform_count;
-    if (count > 0) {
+    uint32_t i;
+    if (layout->binding_count > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < count; i++) {
+        for (i = 0; i < layout->binding_count; i++) {
             bindings[i].binding = i;
-            bindings[i].descriptorType = i < layout->binding_count ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-                                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+            bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
             bindings[i].descriptorCount = 1;
             bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-        set.bindingCount = count;
+        set.bindingCount = layout->binding_count;
         set.pBindings = bindings;
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
         if (result != VK_SUCCESS) return result;
@@ -2437,7 +2465,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     range.size = layout->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = count > 0 ? 1 : 0;
+    info.setLayoutCount = layout->binding_count > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = layout->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
@@ -2450,24 +2478,22 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Layouts live as long as the device: there are few, one for each triple of sizes.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out) {
+// Layouts live as long as the device: there are few, one for each pair of sizes.
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count,
+                                    VkPipelineLayout *out) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (layout->push_size == kernel->push_size && layout->binding_count == kernel->binding_count &&
-            layout->uniform_count == kernel->uniform_count)
-            break;
+        if (layout->push_size == push_size && layout->binding_count == binding_count) break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
         if (layout == NULL) {
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->push_size = kernel->push_size;
-            layout->binding_count = kernel->binding_count;
-            layout->uniform_count = kernel->uniform_count;
+            layout->push_size = push_size;
+            layout->binding_count = binding_count;
             result = spyi_vk_make_layout(gpu, layout);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -2498,12 +2524,9 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                       limits->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
-        desc->uniform_count > limits->max_uniforms) {
-        spyi_text_add(error,
-                      "the kernel has %u structured buffers and %u uniform buffers, the device takes %u, of "
-                      "which %u uniform buffers",
-                      desc->binding_count, desc->uniform_count, limits->max_bindings, limits->max_uniforms);
+    if (desc->binding_count > limits->max_bindings) {
+        spyi_text_add(error, "the kernel has %u structured buffers, the device takes %u", desc->binding_count,
+                      limits->max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);
@@ -2522,7 +2545,7 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout);
+    VkResult result = spyi_vk_find_layout(gpu, kernel->push_size, kernel->binding_count, &kernel->layout);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -2561,7 +2584,6 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
     kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
     kernel->binding_count = desc->binding_count;
-    kernel->uniform_count = desc->uniform_count;
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
@@ -2598,16 +2620,21 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
 #endif
 
 // All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after
-// this.
-static void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+// this. The source stages include the reading of group counts, which comes before a dispatch's shader.
+SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkPipelineStageFlags after = stages;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                             VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+    if (counts) {
+        after |= VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
+        barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
+    }
+    gpu->vk.vkCmdPipelineBarrier(commands, stages, after, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
 }
 
@@ -2645,11 +2672,11 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     gpu->batch = batch;
     gpu->commands = batch->commands;
     gpu->bound = NULL;
+    spyi_vk_open_labels(gpu);
     return SPY_OK;
 }
 
-// After each recorded operation. `urgent`: someone may look at its result, so an idle queue gets it at once.
-static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
     spy_status status;
     uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
@@ -2702,36 +2729,6 @@ static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, co
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
 }
 
-// Uniform buffers' bytes into the batch's pages, which are then bound behind the structured buffers.
-static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommandBuffer commands,
-                                                     const spyi_vk_kernel *kernel,
-                                                     const spyi_uniform *uniforms, spyi_text *error) {
-    VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
-    VkWriteDescriptorSet write;
-    uint32_t i;
-    for (i = 0; i < kernel->uniform_count; i++) {
-        spyi_vk_page *page;
-        size_t offset;
-        spy_status status =
-            spyi_vk_take_bytes(gpu, uniforms[i].size,
-                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment, &page, &offset,
-                               error);
-        if (status != SPY_OK) return status;
-        memcpy((char *)page->chunk.mapped + offset, uniforms[i].data, uniforms[i].size);
-        infos[i].buffer = (VkBuffer)page->chunk.handle;
-        infos[i].offset = offset;
-        infos[i].range = uniforms[i].size;
-    }
-    SPYI_VK_ZERO(write);
-    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstBinding = kernel->binding_count;
-    write.descriptorCount = kernel->uniform_count;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-    write.pBufferInfo = infos;
-    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
-    return SPY_OK;
-}
-
 // Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
 static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
                                                   const void *block, spyi_text *error) {
@@ -2741,7 +2738,7 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_vk_page *page;
         size_t offset;
         uint64_t address;
-        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, 16, &page, &offset, error);
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, &page, &offset, error);
         if (status != SPY_OK) return status;
         memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
         address = page->chunk.address + offset;
@@ -2768,7 +2765,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (dispatch->barrier) spyi_vk_barrier(gpu, commands);
+    if (dispatch->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -2783,11 +2780,11 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
-    if (kernel->uniform_count > 0) {
-        status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
-        if (status != SPY_OK) return status;
+    if (SPYI_LIKELY(dispatch->indirect == 0)) {
+        gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
+    } else {
+        gpu->vk.vkCmdDispatchIndirect(commands, (VkBuffer)dispatch->indirect, dispatch->indirect_offset);
     }
-    gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     gpu->base.stats.dispatches++;
     if (gpu->external == VK_NULL_HANDLE) {
         spyi_vk_batch *batch = gpu->batch;
@@ -2803,7 +2800,7 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     VkBufferCopy region;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     region.srcOffset = from_offset;
     region.dstOffset = to_offset;
     region.size = size;
@@ -2823,38 +2820,39 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t o
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
     return spyi_vk_recorded(gpu, false, error);
 }
 
 // >>timestamps
 
-static spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
+                                        spyi_text *error) {
     VkQueryPoolCreateInfo info;
     VkResult result;
     if (gpu->adapter.timestamp_bits == 0) {
         spyi_text_add(error, "the queue of '%s' has no timestamps", gpu->adapter.info.name);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (gpu->queries != VK_NULL_HANDLE) return SPY_OK;
+    if (*pool != VK_NULL_HANDLE) return SPY_OK;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    info.queryCount = 2;
-    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, &gpu->queries);
+    info.queryCount = count;
+    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, pool);
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateQueryPool", error);
 }
 
 // The barrier keeps the measured work from starting before the time is taken, and earlier work out of it.
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    spy_status status = spyi_vk_make_queries(gpu, error);
+    spy_status status = spyi_vk_make_queries(gpu, &gpu->queries, 2, error);
     if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->time_number = 0;
     gpu->timing = true;
-    spyi_vk_barrier(gpu, gpu->commands);
+    spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->queries, 0, 2);
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 0);
     return spyi_vk_recorded(gpu, false, error);
@@ -2894,6 +2892,93 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
     if (gpu->adapter.timestamp_bits < 64) mask = ((uint64_t)1 << gpu->adapter.timestamp_bits) - 1;
     *ns = (uint64_t)((double)((ticks[1] - ticks[0]) & mask) * (double)gpu->adapter.limits.timestampPeriod);
     return SPY_OK;
+}
+
+// >>vk/mark.c -----------------------------------------------------------------------------------------------
+
+// Marks in the open command buffer: labels for debug tools, and GPU times that are stored in memory.
+
+// Vulkan lets a label end in another command buffer than it began in, but Mesa before 23.1 crashes there: each batch
+// closes what is open and the next one opens it again. Deeper labels than there is room for are left out.
+
+static bool spyi_vk_has_labels(const spyi_vk_gpu *gpu) {
+    const spyi_vk_instance *instance = &gpu->instance;
+    return instance->begin_label != NULL && instance->end_label != NULL && instance->insert_label != NULL;
+}
+
+static VkDebugUtilsLabelEXT spyi_vk_label_info(const char *name) {
+    VkDebugUtilsLabelEXT label;
+    SPYI_VK_ZERO(label);
+    label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
+    label.pLabelName = name;
+    return label;
+}
+
+static uint32_t spyi_vk_shown_labels(const spyi_vk_gpu *gpu) {
+    return gpu->label_depth < SPYI_VK_LABELS ? gpu->label_depth : SPYI_VK_LABELS;
+}
+
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < spyi_vk_shown_labels(gpu); i++) {
+        VkDebugUtilsLabelEXT label = spyi_vk_label_info(gpu->labels[i]);
+        gpu->instance.begin_label(gpu->commands, &label);
+    }
+}
+
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < spyi_vk_shown_labels(gpu); i++) gpu->instance.end_label(gpu->batch->commands);
+}
+
+static void spyi_vk_push_label(spyi_vk_gpu *gpu, const char *name) {
+    uint32_t at = gpu->label_depth++;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    if (at >= SPYI_VK_LABELS) return;
+    (void)snprintf(gpu->labels[at], sizeof gpu->labels[at], "%s", name);
+    gpu->instance.begin_label(gpu->commands, &label);
+}
+
+static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
+    if (gpu->label_depth == 0) return;
+    if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
+}
+
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    spy_status status;
+    if (!spyi_vk_has_labels(gpu)) return SPY_OK;
+    status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    switch (kind) {
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, name); break;
+    case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
+    case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
+    }
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+// A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_make_queries(gpu, &gpu->marks, SPYI_TIME_SLOTS, error);
+    if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->marks, slot, 1);
+    gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->marks, slot);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                      bool barrier, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, count, (VkBuffer)to->handle, offset,
+                                      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    return spyi_vk_recorded(gpu, true, error);
 }
 
 // >>vk/submit.c ---------------------------------------------------------------------------------------------
@@ -3006,6 +3091,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     }
     if (gpu->batch != NULL) {
         VkResult result;
+        spyi_vk_close_labels(gpu);
         spyi_vk_host_barrier(gpu);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
         if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
@@ -3166,6 +3252,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
     spyi_vk_free_pages(gpu, &gpu->free_pages);
     spyi_vk_free_pages(gpu, &gpu->external_pages);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
+    gpu->vk.vkDestroyQueryPool(gpu->device, gpu->marks, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->lane, NULL);
 }
@@ -3230,7 +3317,7 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     spyi_vk_page *page;
     size_t at;
     spy_status status = spyi_vk_begin(gpu, error);
-    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, 16, &page, &at, error);
+    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, &page, &at, error);
     if (status != SPY_OK) return status;
     memcpy((char *)page->chunk.mapped + at, data, (size_t)size);
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
@@ -3611,6 +3698,9 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
+    spyi_vk_label,
+    spyi_vk_time_mark,
+    spyi_vk_time_store,
 };
 // clang-format on
 

@@ -2,7 +2,7 @@
 #ifndef SPY_API_CALL_H
 #define SPY_API_CALL_H
 
-#include "api/tensor.h"
+#include "api/cursor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -174,16 +174,36 @@ typedef struct spy_call_options {
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
+    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes and the globals' values
-// belong to the kind of call: other ones bind and compile again.
+// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
+// append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
 // last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
 // may be called meanwhile. Threads: the hook's.
 spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+
+// >>dispatching
+
+typedef struct spy_uint3 {
+    uint32_t x, y, z;
+} spy_uint3;
+
+// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
+// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
+// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
+// NULL. Errors and threads as spy_call().
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+
+// As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
+// `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
+// groups run, of plain functions too.
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options);
 
 // As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
 spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
@@ -207,7 +227,8 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
-// Waits for an unfinished compilation.
+// Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
+// arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 void spy_release_prepared(spy_prepared *prepared);
 

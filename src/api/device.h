@@ -9,6 +9,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
+struct spy_module; // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 typedef enum spy_adapter_type {
@@ -17,6 +18,34 @@ typedef enum spy_adapter_type {
     SPY_ADAPTER_INTEGRATED,
     SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
+
+// A file's contents, as spy_file_hook.open gives them.
+typedef struct spy_file {
+    const void *data; // not necessarily ended by a NUL
+    size_t size_bytes;
+    void *handle;     // the hook's own
+} spy_file;
+
+// Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
+// NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
+// Threads: whichever loads a module. The library holds a lock meanwhile: a hook must not call it.
+typedef struct spy_file_hook {
+    // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
+    // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
+    bool (*open)(const char *path, spy_file *file, void *user_data);
+    void (*close)(spy_file *file, void *user_data); // NULL: there is nothing to free
+    // A number that is another one when the file has changed; 0: the hook has no such file. For spy_poll_reload();
+    // NULL: changes of the hook's files are not noticed.
+    uint64_t (*stamp)(const char *path, void *user_data);
+    void *user_data;
+} spy_file_hook;
+
+// Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
+// reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
+typedef struct spy_reload_hook {
+    void (*func)(struct spy_module *module, spy_status status, const char *message, void *user_data); // NULL: none
+    void *user_data;
+} spy_reload_hook;
 
 typedef struct spy_device_desc {
     const spy_backend *backend;         // required: which API drives the GPU
@@ -30,6 +59,8 @@ typedef struct spy_device_desc {
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
     size_t include_path_count;
+    spy_file_hook files;                // asked for Slang files before the disk
+    spy_reload_hook reload;             // told when a module has been reloaded, or failed to be
     const char *dump_directory;         // generated kernels are written there as NAME.slang and NAME.spv; NULL: none
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
@@ -90,6 +121,7 @@ typedef struct spy_device_info {
     uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
     uint64_t memory_bytes;           // of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
+    double timestamp_period_ns;      // length of one tick of the GPU's clock; 0: no timestamps
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
@@ -116,6 +148,17 @@ typedef struct spy_device_stats {
 } spy_device_stats;
 
 spy_device_stats spy_get_device_stats(spy_device *device);
+
+// One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
+// (CLOCK_MONOTONIC, QueryPerformanceCounter).
+typedef struct spy_calibration {
+    uint64_t gpu_ns;
+    uint64_t host_ns;
+} spy_calibration;
+
+// Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
+// without SPY_FEATURE_TIMESTAMPS. Threads: one at a time.
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
 }

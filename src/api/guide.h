@@ -83,6 +83,19 @@
 // "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
 // are resolved at the call, by its arguments. Instance methods cannot be called by name.
 //
+// spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
+// attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
+//
+// Further sources: desc.files of the device is a hook that gives files out of an archive; a .slang-module
+// file (spy_save_module, or slangc -o x.slang-module) or its bytes load without the source. desc.link
+// completes `extern` declarations with what other modules `export`; desc.options says how the module and its
+// kernels are compiled; desc.conformances lists (and numbers) the types behind an interface.
+//
+// Reload: spy_poll_reload(device, interval, NULL), called each frame, reloads what has changed on disk or in
+// the hook, spy_reload_module one module. Functions stay the same objects and mean the new code; a reload
+// that does not compile changes nothing. The device's desc.reload hears of both. A tensor of a struct that
+// changed its fields is refused by the new code, with an error that says so: make it again.
+//
 // The compiler, libslang, is a library of its own that is opened with the first module. It is looked for at
 //     1. desc.slang_library              2. the environment variable SLANGPY_SLANG_LIBRARY
 //     3. beside the program              4. where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
@@ -106,10 +119,23 @@
 // and converts where the two differ (bool has 4 bytes there). spy_type_size_bytes tells a type's size in C, a
 // good assertion against sizeof. spy_tensor_info.element_size_bytes is the size on the device.
 //
-// spy_create_tensor leaves memory undefined without desc.data. spy_tensor_write copies before it returns;
-// spy_tensor_read waits for the work that writes the tensor and no more. Views (spy_create_view, _slice,
-// _select, _transpose, _broadcast) share memory and keep it alive; each is released on its own. Memory comes
-// from a pool and returns to it; spy_trim gives unused blocks back to the driver.
+// spy_create_tensor leaves memory undefined without desc.data and desc.zeroed; desc.like takes shape and type
+// from another tensor. spy_tensor_write copies before it returns; spy_tensor_read waits for the work that
+// writes the tensor and no more; _read_range and _write_range move some of the elements. spy_tensor_fill,
+// _fill_data and spy_tensor_copy work on the device. Memory comes from a pool and returns to it; spy_trim gives
+// unused blocks back to the driver. A buffer of bytes is a tensor of uint8_t, one of structs a tensor of the
+// struct; spy_tensor_address gives the GPU's address.
+//
+// Views share memory and keep it alive; each is released on its own, and all are as numpy has them:
+//     spy_create_slice, _select           x[2:8:3] or x[::-1], x[5], in one dimension
+//     spy_create_indexed                  x[2, 1:8, ..., None] in one step
+//     spy_create_transpose, _broadcast    dimensions in another order, or stretched
+//     spy_create_reshape                  other sizes, where no copy is needed; else an error says why
+//     spy_create_view_as, _flat_view      the bytes as another type; vectors and structs as their scalars
+//     spy_create_view                     any shape, strides and offset within the tensor
+//
+// spy_tensor_print describes contents as numpy prints arrays. Cursors (spy_create_cursor, spy_cursor_over)
+// read and write fields of structs in host memory by name, with conversions: "lights[3].color".
 //
 // >>guide 6: arguments
 //
@@ -257,3 +283,20 @@
 // folder) receives every kernel as NAME.slang and its SPIR-V as NAME.spv. desc.progress tells of slow steps,
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
+//
+// >>guide 15: command lists
+//
+// A command list records calls, copies, fills, writes, labels and timestamps once; spy_list_submit does them
+// all again, without looking at arguments, shapes or the cache, and without allocating.
+//
+//     spy_command_list *list = spy_create_command_list(dev, NULL);
+//     spy_list_call(list, step, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y)));
+//     spy_list_copy(list, x, y);
+//     spy_list_finish(list);
+//     for (int i = 0; i < 1000; i++) spy_list_submit(list);
+//
+// A submission stands in the device's order of work where a call would: direct calls, reads and other lists
+// may come between, and barriers are put where memory asks for them. What is in the tensors counts at each
+// submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
+// spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
+// stands to the host's.

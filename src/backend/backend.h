@@ -61,9 +61,16 @@ typedef struct spyi_dispatch {
     const void *block;            // block_size bytes of the kernel; copied during the call
     const spyi_binding *bindings; // binding_count of the kernel
     const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits
+    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
+    uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
+    uint64_t indirect_offset;     // where in the chunk: a multiple of 4
     bool barrier;                 // this work must see all earlier work finished
 } spyi_dispatch;
+
+// Names for debug tools: of the work between push and pop, or of a point.
+typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
+
+#define SPYI_TIME_SLOTS 1024u // for time_mark
 
 typedef struct spyi_limits {
     spy_device_info info; // what the user sees
@@ -110,7 +117,8 @@ struct spyi_backend {
                                 spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work, executed in the order of these calls as far as `barrier` asks for it. Each is part of the open batch, whose
+    // Work, executed in the order of these calls as far as `barrier` asks for it. The barrier of an indirect dispatch also
+    // covers the reading of its group counts, which other barriers need not. Each is part of the open batch, whose
     // number is open_submit(); work with number n has finished once finished_submit() >= n.
     spy_status (*dispatch)(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
     spy_status (*copy)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
@@ -133,6 +141,15 @@ struct spyi_backend {
     spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns,
                        spyi_text *error); // submits first if need be
+
+    // Goes with the work in its order; does nothing where there are no debug tools. `name` is copied, NULL for a pop.
+    spy_status (*label)(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+    // GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS: time_mark notes in a slot when all work recorded
+    // before it is done; time_store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in
+    // units of limits.info.timestamp_period_ns.
+    spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+    spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
+                             spyi_text *error);
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects

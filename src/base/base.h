@@ -92,6 +92,8 @@ SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN bool spyi_file_exists(const char *path);
+// A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
+SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
@@ -102,6 +104,8 @@ typedef enum spyi_kind {
     SPYI_KIND_FUNCTION,
     SPYI_KIND_TENSOR,
     SPYI_KIND_PREPARED,
+    SPYI_KIND_CURSOR,
+    SPYI_KIND_LIST,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 

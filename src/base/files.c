@@ -43,6 +43,17 @@ bool spyi_file_exists(const char *path) {
     return attributes != INVALID_FILE_ATTRIBUTES && !(attributes & FILE_ATTRIBUTE_DIRECTORY);
 }
 
+uint64_t spyi_file_stamp(const char *path) {
+    wchar_t wide[SPYI_MAX_PATH];
+    WIN32_FILE_ATTRIBUTE_DATA data;
+    if (!spyi_wide_path(path, wide) || !GetFileAttributesExW(wide, GetFileExInfoStandard, &data) ||
+        (data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY))
+        return 0;
+    uint64_t parts[4] = { data.ftLastWriteTime.dwHighDateTime, data.ftLastWriteTime.dwLowDateTime,
+                          data.nFileSizeHigh, data.nFileSizeLow };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -102,6 +113,23 @@ static FILE *spyi_file_open(const char *path, bool write) {
 bool spyi_file_exists(const char *path) {
     struct stat info;
     return path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+// Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
+#if defined(__APPLE__)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
+#elif defined(st_mtime)
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtim.tv_nsec)
+#else
+#define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimensec)
+#endif
+
+uint64_t spyi_file_stamp(const char *path) {
+    struct stat info;
+    if (!path || stat(path, &info) != 0 || S_ISDIR(info.st_mode)) return 0;
+    uint64_t parts[4] = { (uint64_t)info.st_mtime, SPYI_STAT_NS(info), (uint64_t)info.st_size,
+                          (uint64_t)info.st_ino };
+    return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
 void *spyi_library_open(const char *path) {

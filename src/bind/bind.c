@@ -74,11 +74,35 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
     return leaf;
 }
 
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+    const spyi_type *held = v->type;
+    while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    if (!held || held->kind != SPYI_TYPE_STRUCT) return;
+    const spyi_type *now = spyi_unit_find_type(a->unit, held->name);
+    const spy_module *module = a->function->module;
+    if (now == held) return;
+    if (!now && module->generation)
+        spyi_text_add(out, "; module '%s' was reloaded and has no struct '%s' any more", module->name,
+                      held->display);
+    else if (now && module->generation)
+        spyi_text_add(
+            out,
+            "; module '%s' was reloaded and struct '%s' changed: it had %u fields in %zu bytes when the "
+            "argument was made, and has %u in %zu now",
+            module->name, held->display, held->field_count, held->host_size, now->field_count,
+            now->host_size);
+    else if (now)
+        spyi_text_add(out, "; it is another module's struct '%s', whose fields are not those of module '%s'",
+                      held->display, module->name);
+}
+
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
 static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
+    spyi_add_other_struct(a, v, &got);
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got %s%s", path, type->display,
             spyi_text_str(&got), hint);
     spyi_text_free(&got);
@@ -340,6 +364,18 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
 // Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; b->dispatch && i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->batch_rank)
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': a dispatch passes arguments whole, but %u dimensions are left over",
+                           leaf->path, leaf->batch_rank);
+        if (leaf->out)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                           "'%s': the threads of a dispatch cannot share an output; take an RWTensor or "
+                           "RWStructuredBuffer",
+                           leaf->path);
+    }
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -392,6 +428,9 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
             *result = (int32_t)i;
             continue;
         }
+        // Those that the system fills come first in the list, and are passed over by position.
+        while (position < n && of_param[position] >= 0 && spyi_is_system(&values->items[of_param[position]]))
+            position++;
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
@@ -452,9 +491,14 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
 }
 
 static void spyi_bound_reset(spyi_attempt *a) {
-    bool strict = a->bound.strict;
+    bool strict = a->bound.strict, call_info = a->bound.call_info;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
     spyi_bound_free(&a->bound);
+    a->bound.dispatch = dispatch;
+    a->bound.guarded = guarded;
+    a->bound.shader = shader;
     a->bound.strict = strict;
+    a->bound.call_info = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -544,6 +588,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
         spyi_value_text(&a->values->items[of_param[p]], &text);
+        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
             "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
@@ -740,6 +785,11 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0;
     bool sized = false;
+    if (n == 0) {
+        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
+                      function->module->name, function->name);
+        return SPY_ERROR_NOT_FOUND;
+    }
     uint8_t *sizes =
         (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
     memset(&winner, 0, sizeof winner);
@@ -751,6 +801,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.dispatch = values->threads != NULL;
+        attempt.bound.guarded = values->threads && values->threads->guarded;
+        attempt.bound.shader = values->threads && values->threads->shader;
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {

@@ -41,6 +41,16 @@ struct spy_globals {
     bool failed; // out of memory
 };
 
+// >>dispatches: an explicit number of threads
+typedef struct spyi_threads {
+    uint32_t count[3]; // in x, y, z
+    uint32_t group[3];
+    bool guarded;             // threads beyond the count do nothing
+    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
+    uint64_t counts_at;       // byte of the first in its storage
+    bool shader;              // the function is an entry point with [numthreads], and runs as it is
+} spyi_threads;
+
 // The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
 typedef struct spyi_values {
     spyi_value *items;
@@ -51,11 +61,14 @@ typedef struct spyi_values {
     uint32_t global_count;           // values of globals and their fields, behind the arguments
     struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
+    const spyi_threads *threads;     // of a dispatch; NULL: a call
 } spyi_values;
 
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error);
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error);
+// Whether the system fills it: no argument of the user's.
+SPYI_FN bool spyi_is_system(const spyi_value *value);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
 // options.c: checks options and appends to the key what kernels depend on; copies them for a plan.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
@@ -127,7 +140,7 @@ typedef struct spyi_leaf {
 // Where a value's expression stands.
 typedef struct spyi_place_text {
     const char *field;   // its field in the parameter block: "spyi.x"
-    const char *element; // number of the call's element, a uint
+    const char *element; // number of the call's element, an int
     const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
     uint32_t rank;       // of the call
 } spyi_place_text;
@@ -174,6 +187,10 @@ typedef struct spyi_bound {
     bool strict;          // strict_broadcasting
     spyi_options options;
     bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
+    bool dispatch;     // threads are counted by the caller; arguments are passed whole
+    bool guarded;      // spyi_threads.guarded
+    bool shader;       // spyi_threads.shader
+    bool call_info;    // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 

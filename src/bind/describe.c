@@ -208,7 +208,7 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     if (options->write_globals) options->write_globals(&values->written, options->write_user_data);
     lists[1].items = values->written.items;
     lists[1].count = values->written.count;
-    if (values->written.failed || !spyi_key_bytes(values, "\xfe", 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
     if (lists[0].count && !lists[0].items) {
         spyi_text_add(error, "its options: globals has a count, but items is NULL");
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -247,10 +247,11 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
 }
 
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 spyi_values *values, spyi_text *error) {
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->global_count = 0;
     values->options = options;
+    values->threads = threads;
     values->thread_count.rank = 0;
     values->key_size = 0;
     if (args.count && !args.items) {
@@ -262,6 +263,10 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->key_size = 4;
     spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
+    if (status == SPY_OK && threads &&
+        (!spyi_key_bytes(values, "\xfe", 1) ||
+         !spyi_key_bytes(values, threads->group, sizeof threads->group)))
+        status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");

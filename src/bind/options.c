@@ -75,8 +75,9 @@ static void spyi_constant_text(const spy_arg *c, spyi_text *out) {
 SPYI_FN bool spyi_options_copy(const spyi_values *values, spyi_options *options) {
     const spy_call_options *o = values->options;
     memset(options, 0, sizeof *options);
+    if (values->threads) memcpy(options->threads, values->threads->group, sizeof options->threads);
     if (!o) return true;
-    memcpy(options->threads, o->thread_group_size, sizeof options->threads);
+    if (!values->threads) memcpy(options->threads, o->thread_group_size, sizeof options->threads);
     for (int i = 1; i < 3; i++)
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;

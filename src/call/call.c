@@ -1,5 +1,5 @@
 // spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
-#include "call/call_internal.h"
+#include "call/list.h"
 
 // How a failed call ends: the function, what was wrong, and the call as it was understood.
 static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
@@ -10,25 +10,40 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
-                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
-    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
+// Inside the device: the stages of a call or dispatch.
+static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
+                                  const spyi_threads *threads, const char *public_name, bool timed,
+                                  uint64_t *gpu_time_ns) {
+    spyi_values *values = &function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, options, values, &error);
+    spy_command_list *list = options ? options->append_to : NULL;
+    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    if (SPYI_LIKELY(status == SPY_OK))
+        status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
-        status = spyi_run(plan, values, timed, gpu_time_ns, &error);
+        status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
         }
     }
     if (status != SPY_OK) spyi_call_failed(function, status, public_name, &error);
-    spyi_leave(device);
+    return status;
+}
+
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name) {
+    return spyi_call_timed(function, args, options, threads, public_name, false, NULL);
+}
+
+static spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
+                            const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
+    if (status != SPY_OK) return status;
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
+    spyi_leave(function);
     return status;
 }
 
@@ -45,6 +60,15 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
     return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+}
+
+spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
+    const char *name = "spy_list_call";
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = list;
+    if (list) return spyi_call(function, args, &options, name, false, NULL);
+    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
 // >>explaining
@@ -82,7 +106,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);

@@ -2,6 +2,7 @@
 #ifndef SPYI_CALL_INTERNAL_H
 #define SPYI_CALL_INTERNAL_H
 
+#include "api/list.h"
 #include "emit/emit.h"
 
 // >>variants: one compiled kernel
@@ -55,9 +56,10 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    spyi_launch_leaf *leaves; // of the plan's bound call
-    uint32_t groups[3];
-    uint8_t *block; // parameters, as packed for the variant
+    spyi_launch_leaf *leaves;  // of the plan's bound call
+    uint32_t groups[3];        // as dispatched
+    uint32_t thread_groups[3]; // as a dispatch's caller counts them
+    uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
     spyi_variant *
         repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
@@ -139,7 +141,12 @@ SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values,
 // run.c
 // One value in the device's layout: numbers, host data, whole tensors.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error);
+// `list`: record into it instead of running; or NULL.
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error);
+
+// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
+SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const spyi_threads *threads, const char *public_name);
 
 #endif // SPYI_CALL_INTERNAL_H

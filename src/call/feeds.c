@@ -101,6 +101,7 @@ typedef struct spyi_feeding {
     const spyi_values *values;
     spyi_feeds *feeds;
     uint32_t capacity;
+    uint32_t tensors;
     uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
     uint8_t *given;                      // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
@@ -128,6 +129,10 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     feed->offset = found->offset;
     leaf->path = NULL;
     feeds->untracked = feeds->untracked || leaf->untracked;
+    if (f->values->items[feed->leaf.value].tensor && f->tensors++ == SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(f->error, "more than %d tensors are given to shader parameters", SPYI_MOST_MEMORY_LEAVES);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if (leaf->binds) {
         f->bound[feed->slot] = true;
         return SPY_OK;
@@ -259,10 +264,14 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The entry point's ConstantBuffers, in its order, from the arguments.
+// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
 static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
+    const spyi_bound *b = &f->plan->bound;
+    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count; i++) // these have the user's names
+        if (b->leaves[i].binds)
+            status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;

@@ -306,6 +306,39 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
+// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
+                                      spyi_launch *launch, spyi_text *error) {
+    uint64_t total = 1, most = limits->info.max_group_count;
+    for (int i = 0; i < 3; i++) {
+        uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
+        if (threads->counts) groups = 1;
+        if (groups > most) launch->key.folded = 1;
+        launch->groups[i] = (uint32_t)groups;
+        total *= groups;
+    }
+    memcpy(launch->thread_groups, launch->groups, sizeof launch->groups);
+    if (total == 0) launch->count = 0;
+    if (!launch->key.folded || total == 0) return SPY_OK;
+    if (threads->shader) {
+        spyi_text_add(
+            error,
+            "a dispatch of %u x %u x %u groups is more than the device's %llu in one dimension, and a "
+            "shader's groups cannot be counted otherwise",
+            launch->groups[0], launch->groups[1], launch->groups[2], (unsigned long long)most);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (total > most * most) {
+        spyi_text_add(error, "a dispatch of %llu groups is more than the device's %llu",
+                      (unsigned long long)total, (unsigned long long)(most * most));
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->groups[0] = (uint32_t)most;
+    launch->groups[1] = (uint32_t)((total + most - 1) / most);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -353,7 +386,14 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
     }
     if (launch->count == 0) return SPY_OK;
-    spyi_collapse(b, launch);
+    uint32_t group[SPY_MAX_RANK];
+    launch->key.grouped = spyi_call_group(b, group);
+    if (launch->key.grouped) {
+        launch->rank = launch->shape.rank;
+        memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
+    } else {
+        spyi_collapse(b, launch);
+    }
     launch->key.rank = (uint8_t)launch->rank;
     launch->key.width = 1;
     launch->key.unroll = 1;
@@ -363,17 +403,23 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    spyi_try_wide(b, launch, limits);
-    spyi_try_unroll(b, launch, limits);
+    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
+        spyi_try_wide(b, launch, limits);
+        spyi_try_unroll(b, launch, limits);
+    }
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
+    if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
-        (int64_t)spyi_group_size(limits, launch->rank) * launch->key.width * launch->key.unroll;
-    int64_t groups = (launch->count + per_group - 1) / per_group, most = limits->info.max_group_count;
+        (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
+    int64_t threads = launch->count;
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+        threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
+    int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
     launch->key.folded = groups > most;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);

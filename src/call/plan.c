@@ -136,6 +136,19 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     spyi_text_free(&path);
 }
 
+// What is linked to a shader of the user's own: the prelude, with its constants.
+static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
+    const spyi_options *o = &plan->bound.options;
+    memset(out, 0, sizeof *out);
+    spyi_text_add(&out->text, "// %s\n// a shader of its own, %u x %u x %u threads a group\nimport %s;\n\n%s",
+                  plan->bound.signature.display, o->threads[0], o->threads[1], o->threads[2],
+                  spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
+    out->group_size = o->threads[0] * o->threads[1] * o->threads[2];
+    if (out->text.data) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                        spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
@@ -144,10 +157,12 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code code;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
     spy_status status = SPY_ERROR_OUT_OF_MEMORY;
     if (variant) {
         variant->key = *key;
-        status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        if (!plan->bound.shader) status = spyi_emit(function, &plan->bound, key, &variant->emitted, error);
+        else status = spyi_shader_text(plan, &variant->emitted, error);
     } else {
         spyi_text_add(error, "out of host memory");
     }
@@ -157,11 +172,17 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_conformances conformances;
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
-        status = spyi_unit_compile(function->module->unit, name.data, source->data, SPYI_KERNEL_ENTRY,
-                                   conformances, &code, error);
+        if (plan->bound.shader)
+            status = spyi_unit_compile_own(function->module->unit, name.data, source->data, entry,
+                                           &function->entry, conformances, &code, error);
+        else
+            status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
+                                       &code, error);
         spyi_dump(device, name.data, source, &code);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
+    if (status == SPY_OK && plan->bound.shader)
+        status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
     if (status == SPY_OK)
         status = spyi_feeds_make(plan, &variant->emitted, &code.inputs, values, &variant->feeds, error);
     if (status == SPY_OK) {
@@ -170,7 +191,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.label = name.data;
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = SPYI_KERNEL_ENTRY;
+        desc.entry = entry;
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;

@@ -15,6 +15,7 @@ struct spy_prepared {
     spyi_plan *made;      // by the thread
     spy_status status;    // of the compilation
     spyi_text error;
+    uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
 };
 
@@ -147,7 +148,7 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) {
         p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
         if (!p) {
@@ -160,13 +161,14 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
         p->object.device = device;
         spyi_atomic_store(&p->object.references, 1);
         p->function = function;
+        p->generation = function->module->generation;
         p->next = device->prepared;
         if (p->next) p->next->previous = p;
         device->prepared = p;
         spyi_atomic_add(&function->module->object.references, 1);
         bool async = desc && desc->async && !spyi_cache_find(device, function, values);
         if (async) {
-            bool copied = spyi_describe(function, args, NULL, values, &error) == SPY_OK &&
+            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
                           spyi_copy_values(values, &p->values);
             if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
                 p->running = true;
@@ -196,9 +198,32 @@ spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepa
     return p;
 }
 
-// Reports a failed compilation each time it is asked for.
+SPYI_FN void spyi_prepared_settle(spy_device *device) {
+    for (spy_prepared *p = device->prepared; p; p = p->next)
+        if (p->function->module->reloading) spyi_prepare_join(p);
+}
+
+static bool spyi_prepared_outdated(const spy_prepared *p) {
+    return p->generation != p->function->module->generation;
+}
+
+// The plan of the reloaded module, for the arguments at hand.
+static spy_status spyi_prepared_renew(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spyi_plan *plan = NULL;
+    spy_status status = spyi_plan_get(p->function, values, &plan, error);
+    if (status != SPY_OK) return status;
+    plan->references++;
+    if (p->plan) spyi_plan_release(p->object.device, p->plan);
+    p->plan = plan;
+    p->status = SPY_OK;
+    p->generation = p->function->module->generation;
+    return SPY_OK;
+}
+
+// Reports a failed compilation each time it is asked for. One of code that a reload has replaced is no more.
 static spy_status spyi_prepared_state(spy_prepared *p, const char *name) {
     spyi_prepare_join(p);
+    if (spyi_prepared_outdated(p)) return SPY_OK;
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
                   spyi_text_str(&p->error));
@@ -226,8 +251,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
+        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        if (status == SPY_OK && spyi_prepared_outdated(prepared))
+            status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
-        status = spyi_describe(prepared->function, args, NULL, values, &error);
         if (status == SPY_OK && plan->bound.sizes && plan->key_size > values->key_size &&
             memcmp(plan->key, values->key, values->key_size) == 0 && // the same arguments but for their sizes
             !spyi_key_add_sizes(values, plan->bound.sizes))
@@ -244,7 +271,7 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             }
             status = SPY_ERROR_TYPE_MISMATCH;
         }
-        if (status == SPY_OK) status = spyi_run(prepared->plan, values, false, NULL, &error);
+        if (status == SPY_OK) status = spyi_run(prepared->plan, values, NULL, false, NULL, &error);
         if (status != SPY_OK)
             spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name,
                       spyi_text_str(&error));

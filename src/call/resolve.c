@@ -108,7 +108,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);

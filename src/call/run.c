@@ -1,7 +1,7 @@
 // One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
 //
 // Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
-#include "call/call_internal.h"
+#include "call/list.h"
 
 // >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
 
@@ -13,7 +13,8 @@ typedef struct spyi_run_state {
     spyi_launch *launch;
     spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    bool waits; // something returns to host memory
+    spy_command_list *list; // records the call; NULL: it runs
+    bool waits;             // something returns to host memory
 } spyi_run_state;
 
 static void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -220,6 +221,8 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             memcpy(out, &u, 4);
             break;
         case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_THREADS: memcpy(out, &s->values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
         case SPYI_PACK_SHAPE:
             u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
             memcpy(out, &u, 4);
@@ -274,65 +277,64 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // >>hazards
 
-static bool spyi_take_hazards(spyi_run_state *s, const spyi_feeds *feeds) {
-    spy_device *device = s->device;
+// Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
+// nobody knows.
+static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
+                                  bool *untracked) {
     const spyi_bound *b = s->bound;
-    bool barrier = false;
-    for (uint32_t i = 0; i < b->leaf_count && !barrier; i++) {
-        const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if ((!spyi_leaf_in_memory(&b->leaves[i]) && !whole) || b->leaves[i].source == SPYI_SOURCE_READBACK)
-            continue;
-        barrier =
-            spyi_hazard(device, at->storage, at->begin, at->end, b->leaves[i].out || b->leaves[i].writes);
-    }
-    for (uint32_t i = 0; i < b->leaf_count; i++) barrier = barrier || b->leaves[i].untracked;
-    barrier = barrier || feeds->untracked;
-    for (uint32_t i = 0; i < feeds->count && !barrier; i++) {
-        const spyi_leaf *leaf = &feeds->items[i].leaf;
-        const spy_tensor *t = s->values->items[leaf->value].tensor;
-        if (t) barrier = spyi_hazard(device, t->storage, t->begin_bytes, t->end_bytes, leaf->writes);
-    }
-    barrier = spyi_take_barrier(device, barrier);
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint32_t count = 0;
+    *untracked = false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
         const spyi_launch_leaf *at = &s->launch->leaves[i];
-        bool whole = spyi_leaf_is_whole(&b->leaves[i]);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) && !whole) continue;
-        bool reads = whole ? b->leaves[i].reads : b->leaves[i].in;
-        bool writes = whole ? b->leaves[i].writes : b->leaves[i].out;
-        if (reads) spyi_note_use(device, at->storage, at->begin, at->end, false, submit);
-        if (writes) spyi_note_use(device, at->storage, at->begin, at->end, true, submit);
+        *untracked = *untracked || leaf->untracked;
+        bool whole = spyi_leaf_is_whole(leaf);
+        if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        spyi_use *use = &uses[count++];
+        use->storage = at->storage;
+        use->begin = at->begin;
+        use->end = at->end;
+        use->reads = whole ? leaf->reads : leaf->in;
+        use->writes = whole ? leaf->writes : leaf->out;
+        use->counts = false;
     }
+    const spyi_feeds *feeds = &variant->feeds;
+    *untracked = *untracked || feeds->untracked;
     for (uint32_t i = 0; i < feeds->count; i++) {
         const spyi_leaf *leaf = &feeds->items[i].leaf;
         const spy_tensor *t = s->values->items[leaf->value].tensor;
-        if (t && leaf->reads)
-            spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, false, submit);
-        if (t && leaf->writes) spyi_note_use(device, t->storage, t->begin_bytes, t->end_bytes, true, submit);
+        if (!t) continue;
+        spyi_use *use = &uses[count++];
+        use->storage = t->storage;
+        use->begin = t->begin_bytes;
+        use->end = t->end_bytes;
+        use->reads = leaf->reads;
+        use->writes = leaf->writes;
+        use->counts = false;
     }
-    s->plan->last_submit = submit;
-    return barrier;
+    const spyi_threads *threads = s->values->threads;
+    if (threads && threads->counts) {
+        spyi_use *use = &uses[count++];
+        memset(use, 0, sizeof *use);
+        use->storage = threads->counts->storage;
+        use->begin = threads->counts_at;
+        use->end = use->begin + 12;
+        use->reads = use->counts = true;
+    }
+    return count;
 }
 
-// What the kernel may have written where nobody knows must be waited for by all that follows.
-static void spyi_owe_barrier(spyi_run_state *s, const spyi_feeds *feeds) {
-    if (feeds->untracked) s->device->barrier_owed = true;
-    for (uint32_t i = 0; i < s->bound->leaf_count; i++)
-        if (s->bound->leaves[i].untracked) s->device->barrier_owed = true;
-}
-
-// While an engine's command buffer is recorded into, no result can come back within the call.
+// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
 static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
+    if (!s->list && !s->device->base->deferred) return SPY_OK;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (!leaf->out || (leaf->source != SPYI_SOURCE_READBACK && leaf->source != SPYI_SOURCE_UPLOAD))
             continue;
-        spyi_text_add(
-            error,
-            "'%s' returns to host memory, but calls are being recorded into a command buffer that is not "
-            "submitted here; give it a tensor and read that later",
-            leaf->path);
+        spyi_text_add(error, "'%s' returns to host memory, but %s; give it a tensor and read that later",
+                      leaf->path,
+                      s->list ? "the call is recorded into a command list"
+                              : "calls are being recorded into a command buffer that is not submitted here");
         return SPY_ERROR_UNSUPPORTED;
     }
     return SPY_OK;
@@ -347,6 +349,9 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
+    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 1]; // of leaves, feeds, and group counts
+    uint32_t use_count;
+    bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
         uint8_t *block = (uint8_t *)realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -371,15 +376,25 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = dispatch.indirect_offset = 0;
+    if (s->values->threads && s->values->threads->counts) {
+        const spyi_storage *counts = s->values->threads->counts->storage;
+        dispatch.indirect = counts->chunk.handle;
+        dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
+    }
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->feeds.uniforms;
+    use_count = spyi_collect_uses(s, variant, uses, &untracked);
+    if (s->list)
+        return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
+                                         error);
     if (timed)
         status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
     if (status != SPY_OK) return status;
-    dispatch.barrier = spyi_take_hazards(s, &variant->feeds);
+    s->plan->last_submit = device->backend->open_submit(device->gpu);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
-    spyi_barrier_done(device, dispatch.barrier, status);
-    spyi_owe_barrier(s, &variant->feeds);
+    spyi_uses_done(device, dispatch.barrier, untracked, status);
     if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
@@ -408,7 +423,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     const spyi_launch *launch = s->launch;
     *variant = NULL;
     spy_status status = spyi_launch_shape(plan, s->values, error);
-    if (status == SPY_OK && s->device->base->deferred) status = spyi_check_deferred(s, error);
+    if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
     status = spyi_check_overlap(s->bound, s->values, launch, error);
     if (status != SPY_OK) return status;
@@ -422,6 +437,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
+    if (b->dispatch) return false; // its threads are no tensor's
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_source source = b->leaves[i].source;
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
@@ -433,8 +449,8 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
     return true;
 }
 
-SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool timed, uint64_t *gpu_time_ns,
-                            spyi_text *error) {
+SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
+                            uint64_t *gpu_time_ns, spyi_text *error) {
     spy_device *device = plan->function->object.device;
     spyi_run_state s;
     s.device = device;
@@ -442,6 +458,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
     s.bound = &plan->bound;
     s.values = values;
     s.launch = &plan->launch;
+    s.list = list;
     s.waits = false;
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
@@ -455,7 +472,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, bool tim
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
         status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
-        device->stats.calls++;
+        if (!list) device->stats.calls++;
     }
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)

@@ -87,9 +87,8 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     return code->data != NULL;
 }
 
-// One conformance as a component; NULL: `messages` says why.
-static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
-                                                spyi_text *messages) {
+spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                       spyi_text *messages) {
     spyi_text names[2] = { { NULL, 0, 0 }, { NULL, 0, 0 } };
     spyi_sl_component *component = NULL;
     spyi_sl_blob *diagnostics = NULL;
@@ -122,8 +121,8 @@ static spyi_sl_component *spyi_code_conformance(spyi_unit *unit, spyi_sl_live *l
 // The module, its entry point, both with the linked modules, then linked; everything is released again but
 // the module.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
-                              const char *source, const char *entry, spyi_conformances conformances,
-                              spyi_code *code, spyi_text *messages) {
+                              const char *source, const char *entry, spyi_entry *own,
+                              spyi_conformances conformances, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry_point = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -133,23 +132,26 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         session->v->loadModuleFromSourceString(session, module_name, path, source, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (!module) return false;
+    spyi_sl_module *holder = own ? live->module : module;
     spyi_sl_result result =
-        module->v->findAndCheckEntryPoint(module, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+        holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
-    spyi_sl_component **parts =
-        (spyi_sl_component **)calloc(conformances.count + live->link_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component **parts = (spyi_sl_component **)calloc(
+        conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
     bool conforming = parts != NULL; // conformances come first: they are ours to release
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
-        parts[count] = spyi_code_conformance(unit, live, conformances.items[i], messages);
+        parts[count] = spyi_sl_conformance(unit, live, conformances.items[i], messages);
         conforming = parts[count] != NULL;
         if (conforming) count++;
     }
     uint32_t owned = count;
     if (result >= 0 && entry_point && conforming) {
         parts[count++] = (spyi_sl_component *)module;
+        if (own) parts[count++] = (spyi_sl_component *)holder;
         parts[count++] = (spyi_sl_component *)entry_point;
         for (uint32_t i = 0; i < live->link_count; ++i) parts[count++] = live->links[i];
+        for (uint32_t i = 0; i < live->conformance_count; ++i) parts[count++] = live->conformances[i];
         result = session->v->createCompositeComponentType(session, parts, count, &composite, &diagnostics);
         spyi_sl_diagnostics(&diagnostics, NULL, messages);
         if (result >= 0 && composite) {
@@ -157,6 +159,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
         }
         if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
+        if (good && own) spyi_sl_entry_places(unit, linked, own);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
@@ -179,6 +182,12 @@ static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, cons
 
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
                              spyi_conformances conformances, spyi_code *code, spyi_text *error) {
+    return spyi_unit_compile_own(unit, kernel_name, source, entry, NULL, conformances, code, error);
+}
+
+spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                 const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                 spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     memset(code, 0, sizeof *code);
     // Named by its text: the same text is the same module (and has the same hash), another text is another one.
@@ -189,14 +198,14 @@ spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const cha
     spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
-    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry,
+    bool good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), source, entry, own,
                                   conformances, code, &messages);
     if (!good && unit->module_count > 1) {
         spyi_text all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
         spyi_code_import_all(unit, live, source, &all);
         spyi_text_add(&name, "_imports");
         good = spyi_code_compile(unit, live, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&all),
-                                 entry, conformances, code, &ignored);
+                                 entry, own, conformances, code, &ignored);
         if (good) spyi_text_clear(&messages); // else the first attempt's words are the ones to show
         spyi_text_free(&all);
         spyi_text_free(&ignored);

@@ -7,6 +7,7 @@
 #ifndef SPYI_COMPILER_H
 #define SPYI_COMPILER_H
 
+#include "api/reflect.h"
 #include "compiler/type.h"
 
 typedef struct spyi_compiler spyi_compiler;
@@ -25,6 +26,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    spy_file_hook files;
 } spyi_compiler_desc;
 
 // Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
@@ -36,16 +38,21 @@ spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opene
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;   // file, or NULL
-    const char *source; // text, or NULL: read from path
-    size_t source_size; // 0: to the NUL
-    const char *name;   // module name to import; NULL: from path, else "module"
+    const char *path;        // file, or NULL
+    const char *source;      // text, or NULL: read from path
+    size_t source_size;      // 0: to the NUL
+    const void *precompiled; // a .slang-module file's contents, or NULL
+    size_t precompiled_size;
+    const char *name; // module name to import; NULL: from path, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
     size_t define_count;
     spyi_unit *const *link;
     size_t link_count;
+    const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
+    size_t conformance_count;
+    spy_compile_options options;
 } spyi_unit_desc;
 
 // Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
@@ -54,6 +61,22 @@ SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc 
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
+SPYI_FN uint32_t
+spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+// The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
+// text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
+SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
+                                    spyi_unit **fresh, spyi_text *error);
+// Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.
+SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
+// Whether a file that the unit was made of, or one that was looked for in vain, is another one now.
+SPYI_FN bool spyi_unit_changed(const spyi_unit *unit);
+// Whether the unit was made of `other`'s own file.
+SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
+// The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
+SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
+
+SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
 
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
@@ -101,6 +124,17 @@ SPYI_FN void spyi_signature_free(spyi_signature *signature);
 // Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
+// The same for names from elsewhere: zero but for `wanted`, names offered one by one, then the text, which frees it.
+enum { SPYI_NEAR_COUNT = 3 };
+typedef struct spyi_near {
+    const char *wanted;
+    char *names[SPYI_NEAR_COUNT]; // nearest first
+    unsigned distances[SPYI_NEAR_COUNT];
+    uint32_t count;
+} spyi_near;
+SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
+SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
+
 // Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
 // specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
 // accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
@@ -111,6 +145,38 @@ SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_typ
                                uint32_t count, spyi_text *out);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
+
+// >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
+typedef struct spyi_declarations spyi_declarations;
+// NULL: out of memory.
+SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
+SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
+SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
+// A type in the tree's memory; `unit` is the one that was declared. NULL: out of memory.
+SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
+                                                    const spyi_type *type);
+
+// >>entry points
+// What the system gives to a parameter of a compute shader.
+typedef enum spyi_system {
+    SPYI_SYSTEM_NONE,
+    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
+    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+} spyi_system;
+
+#define SPYI_MOST_ENTRY_PARAMS 64
+
+typedef struct spyi_entry {
+    uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
+    uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
+    uint32_t block_size;
+} spyi_entry;
+
+// The function of that name, seen as a compute shader.
+SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
 // >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
 
@@ -166,6 +232,10 @@ typedef struct spyi_conformances {
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
+// As spyi_unit_compile(), with the unit's own shader `entry` as entry point; fills own's places. `source` is linked to it.
+SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
+                                         const char *entry, spyi_entry *own, spyi_conformances conformances,
+                                         spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
 
 #endif // SPYI_COMPILER_H

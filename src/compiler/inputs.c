@@ -14,6 +14,7 @@ typedef struct spyi_sl_at {
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
     bool parameter;
+    size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
 } spyi_sl_at;
 
@@ -80,7 +81,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
 
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
-                                spyi_sl_at at) {
+                                spyi_sl_at at, bool block) {
     const spyi_sl_library *lib = w->lib;
     spyi_sl_variable_layout *container = lib->spReflectionTypeLayout_getContainerVarLayout(layout);
     spyi_sl_variable_layout *element = lib->spReflectionTypeLayout_GetElementVarLayout(layout);
@@ -89,6 +90,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     at.data_binding = at.binding;
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
+    if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
                                                        SPYI_SL_CATEGORY_UNIFORM);
     at.offset = 0;
@@ -115,12 +117,13 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
     if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
-        at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_SPACE);
+        at.set += at.entry_set;
+        at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
         at.binding = 0;
     }
     if ((kind == SPYI_SL_KIND_CONSTANT_BUFFER || kind == SPYI_SL_KIND_PARAMETER_BLOCK) &&
         lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_PUSH) == 0) {
-        spyi_sl_walk_holder(w, layout, path, at);
+        spyi_sl_walk_holder(w, layout, path, at, kind == SPYI_SL_KIND_PARAMETER_BLOCK);
         return;
     }
     if (!*path) {
@@ -130,11 +133,12 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     const spyi_type *type = spyi_sl_to_type(w->unit, w->live, slang, false);
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
-                       lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && at.data_size > 0)) {
-        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type.
+                       lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
+        // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
-        if (type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
+        if (at.data_size > 0 && type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
             spyi_sl_walk_fields(w, layout, path, &at);
     } else if (kind == SPYI_SL_KIND_STRUCT) {
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
@@ -164,12 +168,14 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     if (entry_place) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        at.entry_binding = at.binding;
+        at.entry_set = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
     }
     for (unsigned i = 0; i < count && !w.failed; ++i) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (name && strncmp(name, "spy", 3) != 0) spyi_sl_walk_input(&w, p, name, at);
+        if (name) spyi_sl_walk_input(&w, p, name, at);
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);

@@ -44,6 +44,8 @@ typedef struct spyi_sl_live {
     spyi_sl_layout *layout;    // of the module: where names are looked up
     spyi_sl_component **links; // modules of the linked units, borrowed
     uint32_t link_count;
+    spyi_sl_component **conformances; // ours
+    uint32_t conformance_count;
     size_t kept_kib;      // estimate of what queries and kernels have left in it
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
     uint32_t by_id_count;
@@ -60,8 +62,15 @@ typedef struct spyi_sl_stored {
 
 typedef struct spyi_sl_source_files { // the file system that Slang sees; `object` is first
     spyi_sl_files object;
-    const spyi_compiler *compiler;
+    spyi_compiler *compiler;
 } spyi_sl_source_files;
+
+// A unit that is being loaded. Files are read only then: what kernels and fresh sessions need is in memory.
+typedef struct spyi_sl_loading {
+    spyi_unit *unit;
+    spyi_sl_session *session;
+    spyi_text notes; // about files that were there and could not be used
+} spyi_sl_loading;
 
 struct spyi_compiler {
     spyi_context *ctx;
@@ -72,15 +81,33 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
-    const spyi_sl_library *library; // NULL until the first unit
+    spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    const spyi_sl_library *library;  // NULL until the first unit
+    uint32_t unit_count;            // ever made
     spyi_sl_source_files files;
+    spy_file_hook hook;
+    spyi_sl_loading *loading; // NULL: no unit is
     spyi_atomic loads;
 };
 
+typedef struct spyi_sl_watched { // a file that a unit was made of, or would have been
+    char *path;
+    uint64_t stamp; // before it was read; 0: it was not there
+} spyi_sl_watched;
+
 struct spyi_unit {
     spyi_compiler *compiler;
+    uint32_t serial;        // unique in the compiler
     spyi_atomic references; // its owner and the units that link it
     char *name, *path;
+    char *given_name, *given_path; // as in the desc; NULL: not given
+    spyi_text given;               // text or precompiled bytes of the desc
+    bool has_given, precompiled;
+    char **conformances;
+    size_t conformance_count;
+    spy_compile_options options;
+    spyi_sl_watched *watched;
+    size_t watched_count;
     char **include_paths;
     size_t include_path_count;
     spy_define *defines;
@@ -97,6 +124,35 @@ struct spyi_unit {
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
 
+// >>source.c: where text comes from
+
+// The contents of `path` from the hook or the disk; the unit being loaded remembers it. false: there is none.
+SPYI_FN bool spyi_source_read(spyi_compiler *compiler, const char *path, spyi_text *out);
+// The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
+SPYI_FN spy_status spyi_source_find(spyi_unit *unit, const char *path, spyi_text *out, spyi_text *error);
+SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
+// Takes our seal off a precompiled module and checks it. false: damaged, or of another Slang; `error` says which.
+SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, spyi_text *bytes,
+                                spyi_text *error);
+SPYI_FN void spyi_source_seal(spyi_text *bytes);
+SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
+// Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.
+SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
+
+// >>options.c
+
+enum { SPYI_SL_MOST_OPTIONS = 10 };
+// Fills `out` with what every session has and what the unit asks for; gives their number.
+SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
+// Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
+SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
+
+// >>code.c
+
+// "Type : IInterface" or "Type : IInterface = id" as a part of programs; NULL: `messages` says why.
+SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
+                                               spyi_text *messages);
+
 // >>reflect.c
 
 // Names that crash libslang's look-ups, or mean nothing, are stopped here.
@@ -107,6 +163,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Has types that only a link completes known as without layout, before libslang is asked for one.
+SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
 // The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
@@ -139,5 +197,14 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
+
+// >>entry.c
+// Where the parameters of a linked program's entry point lie.
+SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
+
+// >>names.c
+
+// Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
+SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 #endif // SPYI_COMPILER_INTERNAL_H

@@ -1,17 +1,9 @@
 // The names in a module, for "did you mean".
 #include "compiler/internal.h"
 
-enum { SPYI_SL_NEAR_COUNT = 3, SPYI_SL_DEEPEST = 8 };
+enum { SPYI_SL_DEEPEST = 8 };
 
-typedef struct spyi_sl_near {
-    spyi_unit *unit;
-    const char *wanted;
-    char *names[SPYI_SL_NEAR_COUNT]; // nearest first
-    unsigned distances[SPYI_SL_NEAR_COUNT];
-    uint32_t count;
-} spyi_sl_near;
-
-static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
+void spyi_near_offer(spyi_near *near_names, const char *name) {
     size_t length = strlen(near_names->wanted);
     unsigned distance = spyi_edit_distance(near_names->wanted, name),
              most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
@@ -21,8 +13,8 @@ static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
         if (strcmp(near_names->names[i], name) == 0) return; // another overload
     uint32_t at = near_names->count;
     while (at > 0 && near_names->distances[at - 1] > distance) --at;
-    if (at == SPYI_SL_NEAR_COUNT) return;
-    if (near_names->count == SPYI_SL_NEAR_COUNT) free(near_names->names[--near_names->count]);
+    if (at == SPYI_NEAR_COUNT) return;
+    if (near_names->count == SPYI_NEAR_COUNT) free(near_names->names[--near_names->count]);
     for (uint32_t i = near_names->count; i > at; --i) {
         near_names->names[i] = near_names->names[i - 1];
         near_names->distances[i] = near_names->distances[i - 1];
@@ -32,16 +24,26 @@ static void spyi_sl_near_offer(spyi_sl_near *near_names, const char *name) {
     near_names->count++;
 }
 
+void spyi_near_text(spyi_near *near_names, spyi_text *out) {
+    for (uint32_t i = 0; i < near_names->count; ++i) {
+        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names->names[i]);
+        free(near_names->names[i]);
+    }
+    if (near_names->count) spyi_text_add(out, "?");
+    near_names->count = 0;
+}
+
 // Slang adds declarations of its own: constructors, and a derivative beside each differentiable function.
-static bool spyi_sl_is_synthesised(const char *name) {
+bool spyi_sl_is_synthesised(const char *name) {
     static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
         if (strcmp(name, names[i]) == 0) return true;
     return name[0] == '$' || name[0] == '\0';
 }
 
-static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, const char *prefix, int depth) {
-    const spyi_sl_library *lib = near_names->unit->compiler->library;
+static void spyi_sl_near_walk(spyi_unit *unit, spyi_near *near_names, spyi_sl_decl *decl, const char *prefix,
+                              int depth) {
+    const spyi_sl_library *lib = unit->compiler->library;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
@@ -54,30 +56,25 @@ static void spyi_sl_near_walk(spyi_sl_near *near_names, spyi_sl_decl *decl, cons
         spyi_text full = { NULL, 0, 0 };
         spyi_text_add(&full, "%s%s", prefix, name);
         if (kind == SPYI_SL_DECL_FUNCTION) {
-            spyi_sl_near_offer(near_names, spyi_text_str(&full));
+            spyi_near_offer(near_names, spyi_text_str(&full));
         } else if ((kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_NAMESPACE) && !generic &&
                    depth < SPYI_SL_DEEPEST) {
             spyi_text_add(&full, "::");
-            spyi_sl_near_walk(near_names, child, spyi_text_str(&full), depth + 1);
+            spyi_sl_near_walk(unit, near_names, child, spyi_text_str(&full), depth + 1);
         }
         spyi_text_free(&full);
     }
 }
 
 void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
-    spyi_sl_near near_names;
+    spyi_near near_names;
     memset(&near_names, 0, sizeof near_names);
-    near_names.unit = unit;
     near_names.wanted = name;
     if (!name || strlen(name) > 200) return;
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 1);
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
-    if (root) spyi_sl_near_walk(&near_names, root, "", 0);
+    if (root) spyi_sl_near_walk(unit, &near_names, root, "", 0);
     spyi_global_unlock();
-    for (uint32_t i = 0; i < near_names.count; ++i) {
-        spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", near_names.names[i]);
-        free(near_names.names[i]);
-    }
-    if (near_names.count) spyi_text_add(out, "?");
+    spyi_near_text(&near_names, out);
 }

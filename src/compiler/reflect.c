@@ -134,6 +134,36 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
     slot->type = type;
 }
 
+static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_decl *decl) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
+        unsigned kind = child ? lib->spReflectionDecl_getKind(child) : 0;
+        if (kind == SPYI_SL_DECL_NAMESPACE || kind == SPYI_SL_DECL_STRUCT)
+            spyi_sl_note_externs_in(unit, live, child);
+        if (kind != SPYI_SL_DECL_STRUCT ||
+            !lib->spReflectionDecl_findModifier(child, SPYI_SL_MODIFIER_EXTERN))
+            continue;
+        spyi_sl_type *type = lib->spReflection_getTypeFromDecl(child);
+        if (!type) continue;
+        spyi_text name = { NULL, 0, 0 };
+        spyi_sl_full_name(unit, type, &name);
+        spyi_sl_known_add(live, type, spyi_type_other(unit->compiler->types, spyi_text_str(&name)));
+        spyi_text_free(&name);
+    }
+}
+
+// libslang crashes when it is asked for the layout of an extern struct, or of a struct that has one as a field.
+void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
+    spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
+    for (spyi_sl_int i = 0; i < count; ++i) {
+        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, i);
+        spyi_sl_decl *root = m ? m->v->getModuleReflection(m) : NULL;
+        if (root) spyi_sl_note_externs_in(unit, live, root);
+    }
+}
+
 static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
@@ -152,12 +182,33 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
+// Whether the layout of a field of that type would need a struct whose fields we do not know: an extern one, above all.
+static bool spyi_sl_holds_extern(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned kind = slang ? lib->spReflectionType_GetKind(slang) : 0;
+    if (kind == SPYI_SL_KIND_STRUCT) {
+        const spyi_type *type = spyi_sl_to_type(unit, live, slang, false);
+        return type->kind == SPYI_TYPE_OTHER && type->field_count == 0;
+    }
+    if (kind == SPYI_SL_KIND_RESOURCE)
+        return spyi_sl_holds_extern(unit, live, lib->spReflectionType_GetResourceResultType(slang));
+    if (kind != SPYI_SL_KIND_ARRAY && kind != SPYI_SL_KIND_CONSTANT_BUFFER &&
+        kind != SPYI_SL_KIND_PARAMETER_BLOCK)
+        return false;
+    return spyi_sl_holds_extern(unit, live, lib->spReflectionType_GetElementType(slang));
+}
+
 static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = NULL;
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        if (!v || spyi_sl_holds_extern(unit, live, lib->spReflectionVariable_GetType(v)))
+            return spyi_type_other(types, name);
+    }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     if (!layout) return spyi_type_other(types, name);

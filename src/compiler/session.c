@@ -77,7 +77,8 @@ static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
 }
 
 static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
-    const spyi_compiler *compiler = ((const spyi_sl_source_files *)self)->compiler;
+    spyi_compiler *compiler = ((spyi_sl_source_files *)self)->compiler;
+    spyi_sl_loading *loading = compiler->loading;
     spyi_text text = { NULL, 0, 0 };
     const char *embedded = strstr(path, SPYI_SL_EMBEDDED_FOLDER "/");
     bool found = false;
@@ -85,14 +86,25 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     if (embedded) {
         embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
         for (size_t i = 0; i < compiler->embedded_count && !found; ++i) {
+            const spyi_sl_stored *stored = &compiler->embedded_stored[i];
             size_t n = strlen(compiler->embedded[i].name);
-            found =
-                strncmp(embedded, compiler->embedded[i].name, n) == 0 && strcmp(embedded + n, ".slang") == 0;
+            if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
+            if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+                *out = compiler->library->slang_createBlob(stored->data, stored->size);
+                return *out ? SPYI_SL_OK : SPYI_SL_NOT_FOUND;
+            }
+            found = strcmp(embedded + n, ".slang") == 0;
             for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
                 spyi_text_add(&text, "%s\n", *line);
         }
-    } else {
-        found = spyi_file_read(path, &text);
+    } else if (loading) {
+        found = spyi_source_read(compiler, path, &text);
+        if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
+            spyi_text why = { NULL, 0, 0 };
+            found = spyi_source_unseal(compiler->library, loading->session, &text, &why);
+            if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
+            spyi_text_free(&why);
+        }
     }
     if (found) {
         if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
@@ -108,31 +120,12 @@ static const spyi_sl_files_table spyi_sl_files_functions = {
 
 // >>sessions
 
-static spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
-    spyi_sl_option o;
-    memset(&o, 0, sizeof o);
-    o.name = name;
-    o.value.kind = SPYI_SL_OPTION_KIND_INT;
-    o.value.int0 = value;
-    return o;
-}
-
 static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_global *global = c->library->global;
     spyi_sl_session *session = NULL;
-    spyi_sl_option options[8];
-    uint32_t option_count = 0;
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_USE_ENTRY_POINT_NAME, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SCALAR_LAYOUT, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS, 1);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_DIAGNOSTIC_COLOR, SPYI_SL_COLOR_NEVER);
-    options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION, 1);
-    // Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks
-    // its library (slang-glslang), and both wheels then give the same code. Slang's own passes run all the
-    // same.
-    if (c->target == SPYI_TARGET_SPIRV)
-        options[option_count++] = spyi_sl_int_option(SPYI_SL_OPTION_OPTIMIZATION, 0);
+    spyi_sl_option options[SPYI_SL_MOST_OPTIONS];
+    uint32_t option_count = spyi_sl_options(unit, options);
 
     spyi_sl_target_desc target;
     memset(&target, 0, sizeof target);
@@ -183,6 +176,9 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
 static void spyi_sl_live_close(spyi_sl_live *live) {
     if (!live) return;
+    for (uint32_t i = 0; i < live->conformance_count; ++i)
+        live->conformances[i]->v->release(live->conformances[i]);
+    free((void *)live->conformances);
     if (live->session) live->session->v->release(live->session); // its modules go with it
     free(live->links);
     free(live->by_id);
@@ -205,9 +201,11 @@ static bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_s
 
 // Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
 // loaded before their importers, so what fails is tried again after the others.
-static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_session *session,
+static spyi_sl_module *spyi_sl_load_stored(spyi_compiler *c, spyi_sl_session *session,
                                            const spyi_sl_stored *stored, size_t count, const char *name) {
     spyi_sl_module *module = NULL;
+    spyi_sl_loading *loading = c->loading;
+    c->loading = NULL; // the files may have changed since
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -224,6 +222,7 @@ static spyi_sl_module *spyi_sl_load_stored(const spyi_compiler *c, spyi_sl_sessi
             if (!module) ++missing;
         }
     }
+    c->loading = loading;
     return missing == 0 && spyi_sl_is_loaded(session, name, &module) ? module : NULL;
 }
 
@@ -236,6 +235,33 @@ static void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
+static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
+    spyi_sl_blob *blob = NULL;
+    if (module->v->serialize(module, &blob) < 0 || !blob) return false;
+    size_t size = blob->v->getBufferSize(blob);
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    stored->name = spyi_strdup(name ? name : "");
+    stored->path = spyi_strdup(path ? path : "");
+    stored->data = malloc(size ? size : 1);
+    stored->size = size;
+    if (stored->data) memcpy(stored->data, blob->v->getBufferPointer(blob), size);
+    spyi_sl_blob_free(&blob);
+    return stored->data != NULL;
+}
+
+// The next sessions get the embedded modules that this one has compiled in serialized form.
+static void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
+    for (size_t i = 0; i < compiler->embedded_count; ++i) {
+        spyi_sl_module *module = NULL;
+        if (compiler->embedded_stored[i].data ||
+            !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
+            continue;
+        const char *path = module->v->getFilePath(module);
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+            spyi_sl_serialize(module, &compiler->embedded_stored[i]);
+    }
+}
+
 // Keep the modules that came with the unit, not what kernels have added since. Done when first needed:
 // serializing takes a twentieth of the time of loading.
 static bool spyi_sl_store(spyi_unit *unit) {
@@ -246,21 +272,7 @@ static bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        spyi_sl_blob *blob = NULL;
-        if (!m || m->v->serialize(m, &blob) < 0 || !blob) {
-            good = false;
-        } else {
-            size_t size = blob->v->getBufferSize(blob);
-            const char *name = m->v->getName(m), *path = m->v->getFilePath(m);
-            spyi_sl_stored *s = &stored[kept++];
-            s->name = spyi_strdup(name ? name : "");
-            s->path = spyi_strdup(path ? path : "");
-            s->data = malloc(size ? size : 1);
-            s->size = size;
-            if (s->data) memcpy(s->data, blob->v->getBufferPointer(blob), size);
-            else good = false;
-        }
-        spyi_sl_blob_free(&blob);
+        good = m && spyi_sl_serialize(m, &stored[kept++]);
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -277,8 +289,41 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
     return false;
 }
 
-// A session with the unit's modules: from `text`, or from what is stored when text is NULL.
-static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_text *messages) {
+// The unit's own module, from its text or its precompiled form.
+static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
+                                            spyi_text *messages) {
+    const spyi_sl_library *library = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL, *blob = NULL;
+    spyi_sl_module *module = NULL;
+    unit->compiler->loading->session = session;
+    if (!unit->precompiled) {
+        module = session->v->loadModuleFromSourceString(session, unit->name, unit->path,
+                                                        spyi_text_str(content), &diagnostics);
+    } else if (spyi_source_unseal(library, session, content, messages)) {
+        blob = library->slang_createBlob(content->data, content->size);
+        module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
+                      : NULL;
+        if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
+    }
+    spyi_sl_diagnostics(&diagnostics, NULL, messages);
+    spyi_sl_blob_free(&blob);
+    return module;
+}
+
+// The unit's conformances as parts of programs. On failure `messages` says which one is none.
+static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
+    live->conformances =
+        (spyi_sl_component **)calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
+    for (size_t i = 0; live->conformances && i < unit->conformance_count; ++i) {
+        spyi_sl_component *made = spyi_sl_conformance(unit, live, unit->conformances[i], messages);
+        if (!made) return false;
+        live->conformances[live->conformance_count++] = made;
+    }
+    return live->conformances != NULL;
+}
+
+// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
+static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_text *content, spyi_text *messages) {
     spyi_compiler *c = unit->compiler;
     spyi_sl_live *live = (spyi_sl_live *)calloc(1, sizeof *live);
     spyi_sl_blob *diagnostics = NULL;
@@ -293,13 +338,9 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     // Linked modules come first, unless they import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            if (text)
-                live->module = live->session->v->loadModuleFromSourceString(live->session, unit->name,
-                                                                            unit->path, text, &diagnostics);
-            else
-                live->module =
-                    spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
-            spyi_sl_diagnostics(&diagnostics, NULL, messages);
+            live->module =
+                content ? spyi_sl_load_content(unit, live->session, content, messages)
+                        : spyi_sl_load_stored(c, live->session, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
         for (size_t i = 0; i < unit->link_count; ++i) {
@@ -322,6 +363,11 @@ static spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, const char *text, spyi_t
     if (!live->layout) {
         if (live->module)
             spyi_text_add(messages, "the Slang compiler gives no layout for module '%s'", unit->name);
+        spyi_sl_live_close(live);
+        return NULL;
+    }
+    spyi_sl_note_externs(unit, live);
+    if (!spyi_sl_conform(unit, live, messages)) {
         spyi_sl_live_close(live);
         return NULL;
     }
@@ -359,9 +405,11 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
-    c->embedded_count = desc->embedded_count;
+    c->embedded_stored = (spyi_sl_stored *)calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
+    c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
+    c->hook = desc->files;
     return c;
 }
 
@@ -369,6 +417,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
+    spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -402,7 +451,12 @@ static void spyi_unit_free(spyi_unit *unit) {
     }
     free(unit->defines);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
+    spyi_sl_free_strings(unit->conformances, unit->conformance_count);
     spyi_sl_stored_free(unit->stored, unit->stored_count);
+    spyi_unit_unwatch(unit);
+    spyi_text_free(&unit->given);
+    free(unit->given_name);
+    free(unit->given_path);
     free(unit->name);
     free(unit->path);
     free(unit);
@@ -412,13 +466,24 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     spyi_unit *unit = (spyi_unit *)calloc(1, sizeof *unit);
     if (!unit) return NULL;
     unit->compiler = compiler;
+    unit->serial = ++compiler->unit_count;
     spyi_atomic_store(&unit->references, 1);
     unit->name = spyi_sl_module_name(desc->name, desc->path);
+    unit->given_name = spyi_strdup(desc->name);
+    unit->given_path = spyi_strdup(desc->path);
+    unit->has_given = desc->source || desc->precompiled;
+    unit->precompiled = desc->precompiled || (!desc->source && spyi_source_is_precompiled(desc->path));
+    if (desc->precompiled)
+        spyi_text_add_n(&unit->given, (const char *)desc->precompiled, desc->precompiled_size);
+    else if (desc->source)
+        spyi_text_add_n(&unit->given, desc->source,
+                        desc->source_size ? desc->source_size : strlen(desc->source));
     spyi_text path = { NULL, 0, 0 };
     if (desc->path) spyi_text_add(&path, "%s", desc->path);
-    else spyi_text_add(&path, "%s.slang", unit->name);
+    else spyi_text_add(&path, "%s.slang%s", unit->name, unit->precompiled ? "-module" : "");
     unit->path = spyi_strdup(spyi_text_str(&path));
     spyi_text_free(&path);
+    unit->options = desc->options;
     unit->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     unit->include_path_count = unit->include_paths ? desc->include_path_count : 0;
     unit->defines = (spy_define *)calloc(desc->define_count + 1, sizeof *unit->defines);
@@ -427,6 +492,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
         unit->defines[i].value = spyi_strdup(desc->defines[i].value ? desc->defines[i].value : "1");
         unit->define_count = i + 1;
     }
+    unit->conformances = spyi_sl_copy_strings(desc->conformances, desc->conformance_count);
+    unit->conformance_count = unit->conformances ? desc->conformance_count : 0;
     unit->links = (spyi_unit **)calloc(desc->link_count + 1, sizeof(spyi_unit *));
     for (size_t i = 0; unit->links && i < desc->link_count; ++i) {
         unit->links[i] = desc->link[i];
@@ -436,53 +503,128 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
-                          spyi_text *error) {
-    spyi_text text = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
-    *result = NULL;
-    if (desc->source) {
-        spyi_text_add_n(&text, desc->source, desc->source_size ? desc->source_size : strlen(desc->source));
-    } else if (!desc->path) {
+// The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
+// file's, or NULL.
+static spy_status spyi_unit_content(spyi_unit *unit, const char *instead, spyi_text *content,
+                                    spyi_text *error) {
+    const char *place = unit->given_path ? unit->path : "the source";
+    if (instead) {
+        spyi_text ignored = { NULL, 0, 0 };
+        (void)spyi_source_find(unit, unit->given_path, content, &ignored); // its next change is what counts
+        spyi_text_free(&ignored);
+        spyi_text_clear(content);
+        spyi_text_add(content, "%s", instead);
+        unit->precompiled = false;
+    } else if (unit->has_given) {
+        if (unit->given.size) spyi_text_add_n(content, unit->given.data, unit->given.size);
+    } else if (!unit->given_path) {
         spyi_text_add(error, "a module needs a path or a source");
         return SPY_ERROR_INVALID_ARGUMENT;
-    } else if (!spyi_file_read(desc->path, &text)) {
-        spyi_text_add(error, "%s: the file cannot be read", desc->path);
-        spyi_text_free(&text);
-        return SPY_ERROR_IO;
+    } else {
+        spy_status status = spyi_source_find(unit, unit->given_path, content, error);
+        if (status != SPY_OK) return status;
+        place = unit->path;
     }
-    if (text.size && memchr(text.data, '\0', text.size)) {
-        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte",
-                      desc->path ? desc->path : "the source");
-        spyi_text_free(&text);
+    if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
+        spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
         return SPY_ERROR_COMPILE;
     }
-    spy_status status = spyi_compiler_ready(compiler, error);
-    spyi_unit *unit = status == SPY_OK ? spyi_unit_make(compiler, desc) : NULL;
-    if (unit) {
+    return SPY_OK;
+}
+
+// Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
+static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
+    spyi_compiler *compiler = unit->compiler;
+    spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_sl_loading loading;
+    memset(&loading, 0, sizeof loading);
+    loading.unit = unit;
+    spyi_global_lock();
+    compiler->loading = &loading;
+    spy_status status = spyi_unit_content(unit, instead, &content, error);
+    compiler->loading = NULL;
+    spyi_global_unlock();
+    if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
+    if (status == SPY_OK) status = spyi_sl_check_options(unit, &loading.notes, error);
+    if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
         spyi_global_lock();
-        unit->live = spyi_sl_live_open(unit, spyi_text_str(&text), &messages);
-        if (!unit->live) {
-            status = SPY_ERROR_COMPILE;
-            spyi_text_add(error, "module '%s' does not compile:\n%s", unit->name, spyi_text_str(&messages));
-        } else {
+        compiler->loading = &loading;
+        unit->live = spyi_sl_live_open(unit, &content, &messages);
+        compiler->loading = NULL;
+        if (unit->live)
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
-        }
+        if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
-        if (status == SPY_OK && messages.size)
+        bool strict = unit->live && messages.size && unit->options.warnings_as_errors;
+        if (!unit->live || strict) {
+            status = SPY_ERROR_COMPILE;
+            spyi_text_add(error, "module '%s' %s:\n%s", unit->name,
+                          strict              ? "has warnings, which are errors by its options"
+                          : unit->precompiled ? "cannot be loaded"
+                                              : "does not compile",
+                          spyi_text_str(&messages));
+        } else if (messages.size) {
             spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&messages));
-        if (status == SPY_OK) *result = unit;
-        else spyi_unit_release(unit);
-    } else if (status == SPY_OK) {
-        status = SPY_ERROR_OUT_OF_MEMORY;
+        }
     }
-    spyi_text_free(&text);
+    if (loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", loading.notes.data);
+    else if (loading.notes.size)
+        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, loading.notes.data);
+    spyi_text_free(&loading.notes);
+    spyi_text_free(&content);
     spyi_text_free(&messages);
     spyi_text_free(&step);
     return status;
+}
+
+spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **result,
+                          spyi_text *error) {
+    spyi_unit *unit = spyi_unit_make(compiler, desc);
+    spy_status status = unit ? spyi_unit_open(unit, NULL, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *result = status == SPY_OK ? unit : NULL;
+    if (status != SPY_OK) spyi_unit_release(unit);
+    return status;
+}
+
+spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const *link, spyi_unit **fresh,
+                            spyi_text *error) {
+    spyi_unit_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.path = old->given_path;
+    desc.name = old->given_name;
+    if (source && old->has_given) {
+        desc.source = source;
+    } else if (old->has_given && old->precompiled) {
+        desc.precompiled = spyi_text_str(&old->given);
+        desc.precompiled_size = old->given.size;
+    } else if (old->has_given) {
+        desc.source = spyi_text_str(&old->given);
+        desc.source_size = old->given.size;
+    }
+    desc.include_paths = (const char *const *)old->include_paths;
+    desc.include_path_count = old->include_path_count;
+    desc.defines = old->defines;
+    desc.define_count = old->define_count;
+    desc.link = link;
+    desc.link_count = old->link_count;
+    desc.conformances = (const char *const *)old->conformances;
+    desc.conformance_count = old->conformance_count;
+    desc.options = old->options;
+    spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
+    spy_status status =
+        unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
+    *fresh = status == SPY_OK ? unit : NULL;
+    if (unit && status != SPY_OK) spyi_unit_give_up(old, unit);
+    return status;
+}
+
+void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
+    spyi_unit_watch_too(unit, fresh);
+    spyi_unit_release(fresh);
 }
 
 void spyi_unit_release(spyi_unit *unit) {
@@ -495,4 +637,16 @@ void spyi_unit_release(spyi_unit *unit) {
 
 const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
+}
+
+bool spyi_unit_imports(spyi_unit *unit, const char *name) {
+    spyi_sl_module *module = NULL;
+    spyi_global_lock();
+    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
+    spyi_global_unlock();
+    return found;
+}
+
+uint32_t spyi_unit_serial(const spyi_unit *unit) {
+    return unit->serial;
 }

@@ -39,21 +39,34 @@ enum {
 };
 enum {
     SPYI_SL_OPTION_SKIP_SPIRV_VALIDATION = 29,
+    SPYI_SL_OPTION_FLOAT_MODE = 43,
+    SPYI_SL_OPTION_DEBUG_INFO = 44,
     SPYI_SL_OPTION_OPTIMIZATION = 46,
     SPYI_SL_OPTION_USE_ENTRY_POINT_NAME = 52,
     SPYI_SL_OPTION_SCALAR_LAYOUT = 55,
+    SPYI_SL_OPTION_EXPERIMENTAL = 130,
     SPYI_SL_OPTION_MACHINE_READABLE_DIAGNOSTICS = 143,
     SPYI_SL_OPTION_DIAGNOSTIC_COLOR = 144
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
-enum { SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_COLOR_NEVER = 2 };
+enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum {
+    SPYI_SL_OPTIMIZATION_NONE = 0,
+    SPYI_SL_OPTIMIZATION_DEFAULT = 1,
+    SPYI_SL_OPTIMIZATION_HIGH = 2,
+    SPYI_SL_OPTIMIZATION_MAXIMAL = 3,
+    SPYI_SL_DEBUG_MINIMAL = 1,
+    SPYI_SL_DEBUG_STANDARD = 2
+};
+enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
     SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
     SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_SPACE = 20 // descriptor sets of a ParameterBlock
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // a parameter block's
 };
+enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
     SPYI_SL_KIND_STRUCT = 1,
     SPYI_SL_KIND_ARRAY = 2,
@@ -62,8 +75,14 @@ enum {
     SPYI_SL_KIND_SCALAR = 5,
     SPYI_SL_KIND_CONSTANT_BUFFER = 6,
     SPYI_SL_KIND_RESOURCE = 7,
+    SPYI_SL_KIND_SAMPLER_STATE = 8,
+    SPYI_SL_KIND_TEXTURE_BUFFER = 9,
+    SPYI_SL_KIND_SHADER_STORAGE_BUFFER = 10,
     SPYI_SL_KIND_PARAMETER_BLOCK = 11,
     SPYI_SL_KIND_INTERFACE = 13,
+    SPYI_SL_KIND_FEEDBACK = 17,
+    SPYI_SL_KIND_POINTER = 18,
+    SPYI_SL_KIND_DYNAMIC_RESOURCE = 19,
     SPYI_SL_KIND_ENUM = 20
 };
 enum {
@@ -88,14 +107,20 @@ enum {
     SPYI_SL_SCALAR_UINT16 = 13
 };
 enum {
+    SPYI_SL_DECL_UNSUPPORTED = 0,
     SPYI_SL_DECL_STRUCT = 1,
     SPYI_SL_DECL_FUNCTION = 2,
     SPYI_SL_DECL_GENERIC = 4,
-    SPYI_SL_DECL_NAMESPACE = 6
+    SPYI_SL_DECL_VARIABLE = 5,
+    SPYI_SL_DECL_NAMESPACE = 6,
+    SPYI_SL_DECL_ENUM = 7
 };
 enum {
     SPYI_SL_MODIFIER_NO_DIFF = 1,
     SPYI_SL_MODIFIER_STATIC = 2,
+    SPYI_SL_MODIFIER_CONST = 3,
+    SPYI_SL_MODIFIER_EXPORT = 4,
+    SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
     SPYI_SL_MODIFIER_MUTATING = 7,
     SPYI_SL_MODIFIER_OUT = 9,
@@ -113,7 +138,8 @@ typedef struct spyi_sl_function spyi_sl_function;
 typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
-typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
+typedef struct spyi_sl_attribute spyi_sl_attribute;
+typedef struct spyi_sl_entry_layout spyi_sl_entry_layout; // spReflectionEntryPoint's
 
 // >>objects: obj->v->function(obj, ...)
 
@@ -195,6 +221,11 @@ typedef struct spyi_sl_global_desc {
     uint32_t reserved[16];
 } spyi_sl_global_desc;
 
+typedef struct spyi_sl_source_location {
+    const char *filePath; // lives as long as its session
+    spyi_sl_int line, column;
+} spyi_sl_source_location;
+
 struct spyi_sl_global_table {
     SPYI_SL_UNKNOWN(spyi_sl_global)
     spyi_sl_result (*createSession)(spyi_sl_global *, const spyi_sl_session_desc *, spyi_sl_session **);
@@ -203,10 +234,12 @@ struct spyi_sl_global_table {
     const char *(*getBuildTagString)(spyi_sl_global *);
     spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
         getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
-        checkCompileTargetSupport, checkPassThroughSupport, compileCoreModule, loadCoreModule, saveCoreModule,
-        findCapability, setDownstreamCompilerForTransition, getDownstreamCompilerForTransition,
-        getCompilerElapsedTime, setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest,
-        compileBuiltinModule, loadBuiltinModule, saveBuiltinModule;
+        checkCompileTargetSupport;
+    spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
+    spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
+        setDownstreamCompilerForTransition, getDownstreamCompilerForTransition, getCompilerElapsedTime,
+        setSPIRVCoreGrammar, parseCommandLineArguments, getSessionDescDigest, compileBuiltinModule,
+        loadBuiltinModule, saveBuiltinModule;
 };
 
 struct spyi_sl_session_table {
@@ -219,8 +252,9 @@ struct spyi_sl_session_table {
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
         getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
+    // The conformance is a component too.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
-                                                         spyi_sl_type *interface, spyi_sl_component **,
+                                                         spyi_sl_type *interface_type, spyi_sl_component **,
                                                          spyi_sl_int id, // -1: chosen
                                                          spyi_sl_blob **diagnostics);
     // Modules are borrowed from their session: never released.
@@ -231,7 +265,10 @@ struct spyi_sl_session_table {
     spyi_sl_slot isBinaryModuleUpToDate;
     spyi_sl_module *(*loadModuleFromSourceString)(spyi_sl_session *, const char *name, const char *path,
                                                   const char *text, spyi_sl_blob **diagnostics);
-    spyi_sl_slot getDynamicObjectRTTIBytes, loadModuleInfoFromIRBlob, getDeclSourceLocation;
+    spyi_sl_slot getDynamicObjectRTTIBytes;
+    spyi_sl_result (*loadModuleInfoFromIRBlob)(spyi_sl_session *, spyi_sl_blob *, spyi_sl_int *version,
+                                               const char **compiler_version, const char **name);
+    spyi_sl_result (*getDeclSourceLocation)(spyi_sl_session *, spyi_sl_decl *, spyi_sl_source_location *);
 };
 
 #define SPYI_SL_COMPONENT(self)                                                                              \
@@ -254,12 +291,14 @@ struct spyi_sl_component_table {
 
 struct spyi_sl_entry_point_table {
     SPYI_SL_COMPONENT(spyi_sl_entry_point)
-    spyi_sl_slot getFunctionReflection;
+    spyi_sl_function *(*getFunctionReflection)(spyi_sl_entry_point *);
 };
 
 struct spyi_sl_module_table {
     SPYI_SL_COMPONENT(spyi_sl_module)
-    spyi_sl_slot findEntryPointByName, getDefinedEntryPointCount, getDefinedEntryPoint;
+    spyi_sl_slot findEntryPointByName;
+    int32_t (*getDefinedEntryPointCount)(spyi_sl_module *);
+    spyi_sl_result (*getDefinedEntryPoint)(spyi_sl_module *, int32_t, spyi_sl_entry_point **);
     spyi_sl_result (*serialize)(spyi_sl_module *, spyi_sl_blob **);
     spyi_sl_slot writeToFile;
     const char *(*getName)(spyi_sl_module *);
@@ -290,6 +329,8 @@ struct spyi_sl_module_table {
     X(spyi_sl_decl *, spReflectionDecl_getChild, (spyi_sl_decl *, unsigned))                                 \
     X(const char *, spReflectionDecl_getName, (spyi_sl_decl *))                                              \
     X(unsigned, spReflectionDecl_getKind, (spyi_sl_decl *))                                                  \
+    X(spyi_sl_modifier *, spReflectionDecl_findModifier, (spyi_sl_decl *, uint32_t))                         \
+    X(spyi_sl_type *, spReflection_getTypeFromDecl, (spyi_sl_decl *))                                        \
     X(spyi_sl_generic *, spReflectionDecl_castToGeneric, (spyi_sl_decl *))                                   \
     X(const char *, spReflectionGeneric_GetName, (spyi_sl_generic *))                                        \
     X(unsigned, spReflectionGeneric_GetInnerKind, (spyi_sl_generic *))                                       \
@@ -328,14 +369,49 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
-    X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
-    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
     X(spyi_sl_variable_layout *, spReflection_getGlobalParamsVarLayout, (spyi_sl_layout *))                  \
-    X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
     X(spyi_sl_variable_layout *, spReflectionEntryPoint_getVarLayout, (spyi_sl_entry_layout *))              \
+    X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
+    X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
+    X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
+    X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
+    X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \
+    X(unsigned, spReflectionGeneric_GetTypeParameterCount, (spyi_sl_generic *))                              \
+    X(spyi_sl_variable *, spReflectionGeneric_GetTypeParameter, (spyi_sl_generic *, unsigned))               \
+    X(unsigned, spReflectionGeneric_GetTypeParameterConstraintCount,                                         \
+      (spyi_sl_generic *, spyi_sl_variable *))                                                               \
+    X(spyi_sl_type *, spReflectionGeneric_GetTypeParameterConstraintType,                                    \
+      (spyi_sl_generic *, spyi_sl_variable *, unsigned))                                                     \
+    X(unsigned, spReflectionGeneric_GetValueParameterCount, (spyi_sl_generic *))                             \
+    X(spyi_sl_variable *, spReflectionGeneric_GetValueParameter, (spyi_sl_generic *, unsigned))              \
+    X(spyi_sl_decl *, spReflectionFunction_asDecl, (spyi_sl_function *))                                     \
+    X(unsigned, spReflectionFunction_GetUserAttributeCount, (spyi_sl_function *))                            \
+    X(spyi_sl_attribute *, spReflectionFunction_GetUserAttribute, (spyi_sl_function *, unsigned))            \
+    X(unsigned, spReflectionVariable_GetUserAttributeCount, (spyi_sl_variable *))                            \
+    X(spyi_sl_attribute *, spReflectionVariable_GetUserAttribute, (spyi_sl_variable *, unsigned))            \
+    X(unsigned, spReflectionType_GetUserAttributeCount, (spyi_sl_type *))                                    \
+    X(spyi_sl_attribute *, spReflectionType_GetUserAttribute, (spyi_sl_type *, unsigned))                    \
+    X(const char *, spReflectionUserAttribute_GetName, (spyi_sl_attribute *))                                \
+    X(unsigned, spReflectionUserAttribute_GetArgumentCount, (spyi_sl_attribute *))                           \
+    X(spyi_sl_type *, spReflectionUserAttribute_GetArgumentType, (spyi_sl_attribute *, unsigned))            \
+    X(spyi_sl_result, spReflectionUserAttribute_GetArgumentValueInt, (spyi_sl_attribute *, unsigned, int *)) \
+    X(spyi_sl_result, spReflectionUserAttribute_GetArgumentValueFloat,                                       \
+      (spyi_sl_attribute *, unsigned, float *))                                                              \
+    X(const char *, spReflectionUserAttribute_GetArgumentValueString,                                        \
+      (spyi_sl_attribute *, unsigned, size_t *))                                                             \
+    X(spyi_sl_result, spReflectionVariable_GetDefaultValueInt, (spyi_sl_variable *, int64_t *))              \
+    X(spyi_sl_result, spReflectionVariable_GetDefaultValueFloat, (spyi_sl_variable *, float *))              \
+    X(spyi_sl_type *, spReflectionType_GetResourceResultType, (spyi_sl_type *))                              \
+    X(size_t, spReflectionVariableLayout_GetSpace, (spyi_sl_variable_layout *, unsigned category))           \
+    X(uint64_t, spReflection_getEntryPointCount, (spyi_sl_layout *))                                         \
+    X(spyi_sl_entry_layout *, spReflection_getEntryPointByIndex, (spyi_sl_layout *, uint64_t))               \
     X(unsigned, spReflectionEntryPoint_getParameterCount, (spyi_sl_entry_layout *))                          \
     X(spyi_sl_variable_layout *, spReflectionEntryPoint_getParameterByIndex,                                 \
-      (spyi_sl_entry_layout *, unsigned))
+      (spyi_sl_entry_layout *, unsigned))                                                                    \
+    X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
+    X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
+    X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
+    X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 
 #endif // SPYI_COMPILER_SLANG_ABI_H

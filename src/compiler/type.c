@@ -298,6 +298,7 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
+        copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
 }

@@ -40,6 +40,9 @@ static const struct spyi_backend spyi_cuda_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
+    NULL,
+    NULL,
 };
 
 const spy_backend *spy_cuda_backend(void) {

@@ -20,6 +20,8 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_FUNCTION: return "function";
     case SPYI_KIND_TENSOR: return "tensor";
     case SPYI_KIND_PREPARED: return "prepared call";
+    case SPYI_KIND_CURSOR: return "cursor";
+    case SPYI_KIND_LIST: return "command list";
     default: return "unknown object";
     }
 }
@@ -90,6 +92,10 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
             spyi_tensor_free((spy_tensor *)(void *)object);
         } else if (object->released_kind == (uint32_t)SPYI_KIND_MODULE) {
             spyi_module_free((spy_module *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_CURSOR) {
+            spyi_cursor_range_free((struct spyi_cursor_range *)(void *)object);
+        } else if (object->released_kind == (uint32_t)SPYI_KIND_LIST) {
+            spyi_list_free((struct spy_command_list *)(void *)object);
         } else {
             spyi_prepared_free((struct spy_prepared *)(void *)object);
         }
@@ -130,6 +136,8 @@ static void spyi_device_destroy(spy_device *device) {
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
+    while (device->lists) spyi_list_free(device->lists);
+    while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     while (device->tensors) {
         spy_tensor *tensor = device->tensors;
         device->tensors = tensor->next;
@@ -187,6 +195,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.include_path_count is %zu, include_paths is NULL",
                       desc->include_path_count);
+    } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "desc.files has no open");
     } else if (some && !all) {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "desc.allocator needs all of allocate, reallocate and free, or none");
@@ -219,6 +230,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.files = desc->files;
+        device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
         compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
         device->types = spyi_types_create(compiler.target);

@@ -53,14 +53,22 @@ struct spy_tensor {
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
 };
 
+typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
+
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
+    spyi_reflection *reflection; // NULL until asked for
     bool strict_broadcasting;
     char *name;
     spy_function *functions; // found so far
     spy_module **link;       // retained
     size_t link_count;
+    uint32_t generation; // reloads so far
+    bool reloading;      // one of those that the reload under way replaces
+    bool stale;          // its last reload failed: its files are newer than its code
+    bool tried;          // ... in the poll under way
+    spyi_unit *fresh;    // what it will have then
     spy_module *previous, *next;
 };
 
@@ -71,7 +79,9 @@ struct spy_function {
     spy_module *module;
     char *name;
     uint32_t id; // part of the plan key
-    spyi_overloads overloads;
+    spyi_overloads overloads; // none: gone with a reload
+    spyi_entry entry;         // once it has been dispatched
+    bool entry_known;
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
     spy_function *next;
 };
@@ -101,11 +111,15 @@ struct spy_device {
     spyi_storage *readback;             // results to host memory of the running call
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
+    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
+    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     spy_module *modules;
     struct spy_prepared *prepared;
+    struct spyi_cursor_range *cursor_ranges;
+    struct spy_command_list *lists;
     uint32_t next_function_id;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
@@ -113,6 +127,8 @@ struct spy_device {
     spyi_close_callback *close_callbacks;
     spyi_grave *graves; // of modules, functions and prepared calls, in debug builds
     char *dump_directory;
+    spy_reload_hook reload;
+    uint64_t reload_looked_ns; // last look of spy_poll_reload
     spy_device_stats stats;
 };
 
@@ -133,6 +149,19 @@ SPYI_FN bool spyi_hazard(const spy_device *device, const spyi_storage *storage, 
 // ... and note the use, after the epoch was advanced if a barrier was needed.
 SPYI_FN void spyi_note_use(spy_device *device, spyi_storage *storage, uint64_t begin, uint64_t end,
                            bool writes, uint64_t submit);
+
+// One operation's use of a block.
+typedef struct spyi_use {
+    spyi_storage *storage;
+    uint64_t begin, end; // bytes from the block's start
+    bool reads, writes;
+    bool counts; // holds the group counts of an indirect dispatch
+} spyi_use;
+// All uses of an operation about to be recorded: whether to record it with a barrier, and notes them. `untracked`: it may
+// use other memory too, which nobody knows.
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
+// After the operation.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status);
 
 // Begins the next epoch if a barrier is needed, or still owed; gives what to hand to the backend.
 SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed);
@@ -161,9 +190,6 @@ SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the
 // A contiguous tensor on fresh memory.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
-// Contents to and from host memory in C's layout, through the tensor's strides.
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
@@ -173,12 +199,72 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
+// The name of an element type as spy_create_tensor takes it.
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
+// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error);
+// Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count);
+
+// >>meet.c
+// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
+// strides it may say so though they do not.
+SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+// Whether an element of one can touch an element of the other.
+SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+
+// >>transfer.c
+// Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
+SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
+                                    spyi_text *error);
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all of them
+SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
+// A grid of a tensor's elements from its first one on. Rank as for a tensor with each dimension cut in two.
+typedef struct spyi_box {
+    uint32_t rank;
+    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
+} spyi_box;
+SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
+                                            spyi_text *error);
+
+// >>copy.c
+// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error);
+// Sets each element to one value in C's layout; NULL: to zeros.
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
+
+// >>view.c
+// A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+
+// >>print.c
+// One scalar as text, floats with the fewest digits that tell it from others.
+SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
+
+// >>cursor.c
+SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
+
+// >>clock.c
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
+
 // >>args.c
-SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+SPYI_FN spy_arg spyi_custom_arg(const char *name,
+                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
+
+// >>reflect.c
+SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
+
+// >>call/prepare.c
+// Waits for the compile threads of modules that are being reloaded.
+SPYI_FN void spyi_prepared_settle(spy_device *device);
 
 // >>call/cache.c
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
@@ -186,5 +272,8 @@ SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
+
+// >>call/list.c
+SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 #endif // SPYI_DEVICE_H

@@ -15,6 +15,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         free(function->name);
         spyi_bury(device, &function->object, sizeof *function);
     }
+    spyi_reflection_free(module->reflection);
     if (module->unit) spyi_unit_release(module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
@@ -30,8 +31,21 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
                                          const spy_module_desc *desc) {
     spyi_context *ctx = &device->ctx;
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
-    if (!desc->path && !desc->source)
-        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc has neither path nor source", function);
+    if (!desc->path && !desc->source && !desc->precompiled)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc has neither path nor source nor precompiled", function);
+    if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.precompiled %s", function,
+                         desc->source ? "and desc.source are both given" : "has precompiled_size_bytes 0");
+    if (desc->conformance_count && !desc->conformances)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: desc.conformance_count is %zu, conformances is NULL", function,
+                         desc->conformance_count);
+    for (size_t i = 0; i < desc->conformance_count; i++)
+        if (!desc->conformances[i] || !strchr(desc->conformances[i], ':'))
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.conformances[%zu] must be written as \"Type : IInterface\"", function,
+                             i);
     if ((desc->include_path_count && !desc->include_paths) || (desc->define_count && !desc->defines))
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
@@ -83,6 +97,8 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.path = desc->path;
         unit.source = desc->source;
         unit.source_size = desc->source_size_bytes;
+        unit.precompiled = desc->precompiled;
+        unit.precompiled_size = desc->precompiled_size_bytes;
         unit.name = desc->name;
         unit.include_paths = desc->include_paths;
         unit.include_path_count = desc->include_path_count;
@@ -90,6 +106,9 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         unit.define_count = desc->define_count;
         unit.link = link;
         unit.link_count = desc->link_count;
+        unit.conformances = desc->conformances;
+        unit.conformance_count = desc->conformance_count;
+        unit.options = desc->options;
         status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
         if (status == SPY_OK) {
             module->name = spyi_strdup(spyi_unit_name(module->unit));
@@ -115,6 +134,46 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
+spy_status spy_save_module(spy_module *module, const char *path) {
+    const char *function = "spy_save_module";
+    spy_status status = spyi_enter(module, SPYI_KIND_MODULE, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    if (!path || !path[0])
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
+                           path ? "\"\"" : "NULL");
+    else if (!spyi_unit_serialize(module->unit, &bytes))
+        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
+                           "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
+    else if (!spyi_file_write(path, bytes.data, bytes.size))
+        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written", function, path);
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes) {
+    const char *function = "spy_serialize_module";
+    if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return 0;
+    spy_device *device = module->object.device;
+    spyi_text bytes = { NULL, 0, 0 };
+    size_t size = 0;
+    if (!data && capacity_bytes) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
+                  function, capacity_bytes);
+    } else if (!spyi_unit_serialize(module->unit, &bytes)) {
+        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
+                  function, module->name);
+    } else {
+        size = bytes.size;
+        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+    }
+    spyi_text_free(&bytes);
+    spyi_leave(device);
+    return size;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -128,7 +187,11 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         for (found = module->functions; found; found = found->next)
             if (strcmp(found->name, name) == 0) break;
     }
-    if (!found && name && name[0]) {
+    if (found && found->overloads.count == 0) {
+        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
+                  function, module->name, name);
+        found = NULL;
+    } else if (!found && name && name[0]) {
         spyi_text error = { NULL, 0, 0 };
         spyi_overloads overloads = { NULL, 0 };
         spy_status status = spyi_unit_find_function(module->unit, name, &overloads, &error);

@@ -239,6 +239,40 @@ SPYI_FN bool spyi_take_barrier(spy_device *device, bool needed) {
     return barrier;
 }
 
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
+// another, whatever epoch it fell into.
+static bool spyi_use_conflicts(const spy_device *device, const spyi_use *use) {
+    uint64_t written = use->storage->write_epoch;
+    if (written < device->untracked_epoch) written = device->untracked_epoch;
+    if (use->counts && written > 0 && written >= device->counts_epoch) return true;
+    return spyi_hazard(device, use->storage, use->begin, use->end, use->writes);
+}
+
+SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
+    bool barrier = untracked, counts = false;
+    for (uint32_t i = 0; i < count && !barrier; i++) barrier = spyi_use_conflicts(device, &uses[i]);
+    barrier = spyi_take_barrier(device, barrier);
+    for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
+    if (counts) device->counts_epoch = device->epoch;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_use *use = &uses[i];
+        if (use->reads) spyi_note_use(device, use->storage, use->begin, use->end, false, submit);
+        if (use->writes) spyi_note_use(device, use->storage, use->begin, use->end, true, submit);
+    }
+    return barrier;
+}
+
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
-    if (barrier) device->barrier_owed = status != SPY_OK;
+    if (!barrier) return;
+    device->barrier_owed = status != SPY_OK;
+    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+}
+
+// All that follows must wait for what the kernel may have written where nobody knows.
+SPYI_FN void spyi_uses_done(spy_device *device, bool barrier, bool untracked, spy_status status) {
+    spyi_barrier_done(device, barrier, status);
+    if (!untracked) return;
+    device->barrier_owed = true;
+    device->untracked_epoch = device->epoch;
 }

@@ -1,4 +1,4 @@
-// Tensors: creation, release, and copies between their elements and host memory.
+// Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
 #include "data/device.h"
 
 // >>shapes
@@ -147,113 +147,13 @@ SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, 
     return tensor;
 }
 
-// >>copies
-
-// Visits the elements in row-major order: inner runs of `run` elements that lie `stride` elements apart.
-typedef struct spyi_walk {
-    int64_t index[SPY_MAX_RANK];
-    int64_t at; // element offset of the run from the tensor's element 0
-    int64_t run, stride;
-    uint32_t rank; // outer dimensions
-} spyi_walk;
-
-static spyi_walk spyi_walk_begin(const spy_tensor *t) {
-    spyi_walk w;
-    memset(&w, 0, sizeof w);
-    w.rank = t->shape.rank ? t->shape.rank - 1 : 0;
-    w.run = t->shape.rank ? t->shape.dims[w.rank] : 1;
-    w.stride = t->shape.rank ? t->strides.dims[w.rank] : 1;
-    return w;
-}
-
-static bool spyi_walk_next(spyi_walk *w, const spy_tensor *t) {
-    for (uint32_t d = w->rank; d-- > 0;) {
-        w->at += t->strides.dims[d];
-        if (++w->index[d] < t->shape.dims[d]) return true;
-        w->at -= t->strides.dims[d] * t->shape.dims[d];
-        w->index[d] = 0;
-    }
-    return false;
-}
-
-// Between a packed host array and an image of the tensor's byte range that begins at begin_bytes.
-static void spyi_scatter(const spy_tensor *t, void *image, const void *packed, bool to_image) {
-    const spyi_type *type = t->type;
-    size_t device_stride = spyi_type_device_stride(type), host_stride = spyi_type_host_stride(type);
-    char *host = (char *)packed;
-    char *origin = (char *)image + (t->offset_bytes - t->begin_bytes);
-    spyi_walk w = spyi_walk_begin(t);
-    do {
-        char *at = origin + w.at * (int64_t)device_stride;
-        if (w.stride == 1) {
-            if (to_image) spyi_type_to_device(type, at, host, (size_t)w.run);
-            else spyi_type_to_host(type, host, at, (size_t)w.run);
-            host += host_stride * (size_t)w.run;
-            continue;
-        }
-        for (int64_t i = 0; i < w.run; i++, at += w.stride * (int64_t)device_stride, host += host_stride) {
-            if (to_image) spyi_type_to_device(type, at, host, 1);
-            else spyi_type_to_host(type, host, at, 1);
-        }
-    } while (spyi_walk_next(&w, t));
-}
-
-static spy_status spyi_range_upload(spy_tensor *t, const void *image, spyi_text *error) {
-    spy_device *device = t->object.device;
-    spyi_storage *storage = t->storage;
-    bool barrier =
-        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-    spy_status status =
-        device->backend->upload(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, image,
-                                t->end_bytes - t->begin_bytes, barrier, error);
-    spyi_barrier_done(device, barrier, status);
-    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                  device->backend->open_submit(device->gpu));
-    return status;
-}
-
-static spy_status spyi_range_download(spy_tensor *t, void *image, spyi_text *error) {
-    spy_device *device = t->object.device;
-    const spyi_storage *storage = t->storage;
-    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + t->begin_bytes,
-                                     t->end_bytes - t->begin_bytes, storage->write_submit, error);
-}
-
-SPYI_FN spy_status spyi_tensor_upload(spy_tensor *t, const void *data, spyi_text *error) {
-    if (t->element_count == 0) return SPY_OK;
-    if (t->contiguous && t->type->same_layout) return spyi_range_upload(t, data, error);
-    size_t bytes = (size_t)(t->end_bytes - t->begin_bytes);
-    void *image = malloc(bytes);
-    if (!image) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    // Elements between those of a strided view keep their values.
-    spy_status status = t->contiguous ? SPY_OK : spyi_range_download(t, image, error);
-    if (status == SPY_OK) {
-        if (t->contiguous) memset(image, 0, bytes);
-        spyi_scatter(t, image, data, true);
-        status = spyi_range_upload(t, image, error);
-    }
-    free(image);
-    return status;
-}
-
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *error) {
-    if (t->element_count == 0) return SPY_OK;
-    if (t->contiguous && t->type->same_layout) return spyi_range_download(t, data, error);
-    void *image = malloc((size_t)(t->end_bytes - t->begin_bytes));
-    if (!image) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    spy_status status = spyi_range_download(t, image, error);
-    if (status == SPY_OK) spyi_scatter(t, image, data, false);
-    free(image);
-    return status;
-}
-
 // >>the public functions
+
+SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    return inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display;
+}
 
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function) {
@@ -291,6 +191,23 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
+// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
+static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
+                           spy_shape *shape, const spyi_type **type) {
+    *shape = desc->shape;
+    *type = NULL;
+    if (!desc->like) return true;
+    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
+    if (!like || like->device != device) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: desc.like is not a living tensor of this device", function);
+        return false;
+    }
+    if (shape->rank == 0) *shape = desc->like->shape;
+    if (!desc->type && desc->dtype == SPY_DTYPE_DEFAULT) *type = desc->like->type;
+    return true;
+}
+
 spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     const char *function = "spy_create_tensor";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
@@ -299,6 +216,7 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     const spyi_type *type = NULL;
+    spy_shape shape;
     if (!desc) spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     else if (desc->shape.rank > SPY_MAX_RANK)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has rank %u, at most %d are possible",
@@ -306,18 +224,23 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
     else if (spyi_shape_count(&desc->shape) < 0)
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.shape has a negative size or too many elements",
                   function);
-    else type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
+    else if (desc->data && desc->zeroed)
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected desc.data or desc.zeroed, got both",
+                  function);
+    else if (spyi_desc_like(device, desc, function, &shape, &type) && !type)
+        type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);
     if (type) {
-        uint64_t bytes = (uint64_t)spyi_shape_count(&desc->shape) * spyi_type_host_stride(type);
+        uint64_t bytes = (uint64_t)spyi_shape_count(&shape) * spyi_type_host_stride(type);
         if (desc->data && desc->data_size_bytes && desc->data_size_bytes != bytes)
             spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
                       "%s: the shape of %s needs %llu bytes of data, data_size_bytes is %zu", function,
                       type->display, (unsigned long long)bytes, desc->data_size_bytes);
-        else if (!(tensor = spyi_tensor_make(device, type, &desc->shape, desc->label, &error, &status)))
+        else if (!(tensor = spyi_tensor_make(device, type, &shape, desc->label, &error, &status)))
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
     }
-    if (tensor && desc->data) {
-        status = spyi_tensor_upload(tensor, desc->data, &error);
+    if (tensor && (desc->data || desc->zeroed)) {
+        status = desc->data ? spyi_tensor_upload(tensor, desc->data, &error)
+                            : spyi_tensor_repeat(tensor, NULL, &error);
         if (status != SPY_OK) {
             spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
             spyi_tensor_unlink(tensor);
@@ -340,137 +263,73 @@ void spy_release_tensor(spy_tensor *tensor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_tensor: the tensor has been released already");
 }
 
-static spy_status spyi_check_transfer(spy_tensor *tensor, const char *function, const void *data,
-                                      size_t size_bytes) {
-    spyi_context *ctx = &tensor->object.device->ctx;
-    uint64_t needed = (uint64_t)tensor->element_count * spyi_type_host_stride(tensor->type);
-    if (size_bytes != needed) {
-        spyi_text shape = { NULL, 0, 0 };
-        spyi_shape_text(&tensor->shape, &shape);
-        spyi_fail(ctx, SPY_ERROR_SHAPE_MISMATCH,
-                  "%s: a tensor %s of %s has %llu bytes in C's layout, size_bytes is %zu", function,
-                  spyi_text_str(&shape), tensor->type->display, (unsigned long long)needed, size_bytes);
-        spyi_text_free(&shape);
+SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
+                                       int64_t count) {
+    if (first >= 0 && count >= 0 && first <= tensor->element_count && count <= tensor->element_count - first)
+        return SPY_OK;
+    return spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                     "%s: expected a range within the tensor's %lld elements, got %lld from element %lld on",
+                     function, (long long)tensor->element_count, (long long)count, (long long)first);
+}
+
+SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
+                                       size_t size_bytes, spyi_text *error) {
+    size_t stride = spyi_type_host_stride(tensor->type);
+    uint64_t needed = (uint64_t)count * stride; // may wrap for views that repeat elements
+    if (size_bytes % stride || size_bytes / stride != (uint64_t)count) {
+        if (count == tensor->element_count) {
+            spyi_text_add(error, "a tensor ");
+            spyi_shape_text(&tensor->shape, error);
+            spyi_text_add(error, " of %s has", tensor->type->display);
+        } else {
+            spyi_text_add(error, "%lld elements of %s have", (long long)count, tensor->type->display);
+        }
+        spyi_text_add(error, " %llu bytes in C's layout, size_bytes is %zu", (unsigned long long)needed,
+                      size_bytes);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (!data && needed) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-    return SPY_OK;
+    if (data || !count) return SPY_OK;
+    spyi_text_add(error, "data is NULL");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// Elements range[0] .. range[0] + range[1], or all (NULL).
+static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
+                                       void *data, size_t size_bytes, bool upload) {
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    int64_t first = range ? range[0] : 0, count = range ? range[1] : tensor->element_count;
+    spy_status status = spyi_check_elements(tensor, function, first, count);
+    if (status == SPY_OK) {
+        status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
+        if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
 }
 
 spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes) {
-    const char *function = "spy_tensor_read";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_download(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
-    spyi_leave(device);
-    return status;
+    return spyi_tensor_transfer(tensor, "spy_tensor_read", NULL, data, size_bytes, false);
 }
 
 spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes) {
-    const char *function = "spy_tensor_write";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_transfer(tensor, function, data, size_bytes);
-    if (status == SPY_OK) {
-        status = spyi_tensor_upload(tensor, data, &error);
-        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    }
-    spyi_leave(device);
-    return status;
+    return spyi_tensor_transfer(tensor, "spy_tensor_write", NULL, (void *)(uintptr_t)data, size_bytes, true);
 }
 
-// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
-static bool spyi_fill_element(const spyi_type *type, double value, char *host) {
-    switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
-    case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
-        for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
-        return true;
-    }
-    case SPYI_TYPE_ARRAY:
-        for (int64_t i = 0; i < type->count; i++)
-            if (!spyi_fill_element(type->element, value,
-                                   host + (size_t)i * spyi_type_host_stride(type->element)))
-                return false;
-        return true;
-    case SPYI_TYPE_STRUCT:
-        for (uint32_t i = 0; i < type->field_count; i++)
-            if (!spyi_fill_element(type->fields[i].type, value, host + type->fields[i].host_offset))
-                return false;
-        return true;
-    default: return false;
-    }
+spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
+                                 size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_read_range", range, data, size_bytes, false);
 }
 
-static spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
-    spy_device *device = t->object.device;
-    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
-    char *element = (char *)calloc(2, host_stride > stride ? host_stride : stride);
-    if (!element) {
-        spyi_text_add(error, "out of host memory");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    if (!spyi_fill_element(t->type, value, element)) {
-        free(element);
-        spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    char *image = element + (host_stride > stride ? host_stride : stride);
-    spyi_type_to_device(t->type, image, element, 1);
-    // The GPU can repeat 4 bytes: enough for elements whose bytes repeat with period 4 and ranges on that grid.
-    uint32_t pattern = 0;
-    char *word = (char *)&pattern;
-    bool repeats = stride == 1 || stride == 2 || stride % 4 == 0;
-    for (size_t i = 0; i < 4; i++) word[i] = image[i % stride];
-    for (size_t i = 4; i < stride; i++) repeats = repeats && image[i] == image[i - 4];
-    uint64_t grid = device->base->limits.fill_alignment, size = t->end_bytes - t->begin_bytes;
-    spy_status status;
-    if (repeats && t->contiguous && t->begin_bytes % grid == 0 && size % grid == 0) {
-        spyi_storage *storage = t->storage;
-        bool barrier =
-            spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
-        status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes, size,
-                                       pattern, barrier, error);
-        spyi_barrier_done(device, barrier, status);
-        spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
-                      device->backend->open_submit(device->gpu));
-    } else {
-        char *all = (char *)malloc((size_t)t->element_count * host_stride);
-        if (!all) {
-            spyi_text_add(error, "out of host memory");
-            status = SPY_ERROR_OUT_OF_MEMORY;
-        } else {
-            for (int64_t i = 0; i < t->element_count; i++)
-                memcpy(all + (size_t)i * host_stride, element, host_stride);
-            status = spyi_tensor_upload(t, all, error);
-        }
-        free(all);
-    }
-    free(element);
-    return status;
-}
-
-spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
-    const char *function = "spy_tensor_fill";
-    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
-    if (entered != SPY_OK) return entered;
-    spy_device *device = tensor->object.device;
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    spyi_leave(device);
-    return status;
+spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
+                                  size_t size_bytes) {
+    const int64_t range[2] = { first, count };
+    return spyi_tensor_transfer(tensor, "spy_tensor_write_range", range, (void *)(uintptr_t)data, size_bytes,
+                                true);
 }
 
 spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
@@ -485,9 +344,7 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     info.shape = tensor->shape;
     info.strides = tensor->strides;
     info.dtype = type->kind == SPYI_TYPE_SCALAR ? type->scalar : SPY_DTYPE_DEFAULT;
-    const spyi_type *inner = type;
-    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    info.type = inner->kind == SPYI_TYPE_STRUCT ? type->name : type->display; // as spy_create_tensor takes it
+    info.type = spyi_type_user_name(type);
     info.element_count = tensor->element_count;
     info.element_size_bytes = spyi_type_device_stride(type);
     info.host_size_bytes = (size_t)tensor->element_count * spyi_type_host_stride(type);
@@ -501,9 +358,10 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
     spyi_context *ctx = &device->ctx;
-    if (!desc || desc->data || desc->shape.rank > SPY_MAX_RANK || spyi_shape_count(&desc->shape) < 0) {
-        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc with a valid shape and without data",
-                  function);
+    if (!desc || desc->data || desc->like || desc->zeroed || desc->shape.rank > SPY_MAX_RANK ||
+        spyi_shape_count(&desc->shape) < 0) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected a desc with a valid shape and without data, like and zeroed", function);
         return NULL;
     }
     const spyi_type *type = spyi_element_type(device, desc->module, desc->dtype, desc->type, function);

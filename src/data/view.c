@@ -1,8 +1,7 @@
-// Views: tensors that share the storage of another one under other shapes, strides and types.
+// Views: tensors that share the storage of another one under other shapes and strides.
 #include "data/device.h"
 
-// A view of `parent` with everything but its measures set by the caller.
-static spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
+SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     spy_device *device = parent->object.device;
     spy_tensor *view = spyi_tensor_new(device);
     if (!view) {
@@ -124,67 +123,183 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
     return view;
 }
 
-// Whether `dim` is a dimension of the tensor; reports if not.
-static bool spyi_check_dim(const spy_tensor *tensor, uint32_t dim, const char *function) {
-    if (dim < tensor->shape.rank) return true;
-    spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: dimension %u of a tensor of rank %u",
-              function, dim, tensor->shape.rank);
+// >>indexing
+
+spy_index spy_index_at(int64_t index) {
+    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
+    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
+    return item;
+}
+
+spy_index spy_index_all(void) {
+    return spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, 1);
+}
+
+spy_index spy_index_rest(void) {
+    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
+    return item;
+}
+
+spy_index spy_index_new(void) {
+    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
+    return item;
+}
+
+// What Python's slice(start, stop, step).indices(n) begins at and how many it has.
+// Source: docs.python.org, "Common sequence operations", notes 3 to 5.
+static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
+    int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
+            low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+    if (start == SPY_INDEX_NONE) start = step < 0 ? high : low;
+    else if (start < 0) start = start < -n ? low : start + n;
+    else if (start > high) start = high;
+    if (stop == SPY_INDEX_NONE) stop = step < 0 ? low : high;
+    else if (stop < 0) stop = stop < -n ? low : stop + n;
+    else if (stop > high) stop = high;
+    *first = start;
+    if (step > 0) return start < stop ? (stop - start - 1) / step + 1 : 0;
+    return stop < start ? (start - stop - 1) / -step + 1 : 0;
+}
+
+// The items meet the tensor: their number, indices, steps and the view's rank; else reported.
+static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
+    spyi_context *ctx = &tensor->object.device->ctx;
+    const spy_shape *shape = &tensor->shape;
+    uint32_t taken = 0, made = 0, rests = 0, dim = 0;
+    if (indices.count && !indices.items) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: indices has %zu items at NULL", function,
+                  indices.count);
+        return false;
+    }
+    for (size_t i = 0; i < indices.count; i++) {
+        spy_index_kind kind = indices.items[i].kind;
+        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
+        made += kind == SPY_INDEX_NEW;
+        rests += kind == SPY_INDEX_REST;
+    }
+    if (taken > shape->rank) {
+        spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: too many indices: the tensor has %u dimensions, the list names %u", function,
+                  shape->rank, taken);
+        return false;
+    }
+    if (rests > 1) {
+        spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: spy_index_rest() can stand for the remaining dimensions once, not %u times", function,
+                  rests);
+        return false;
+    }
+    uint32_t rank = shape->rank + made;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
+        if (item->kind == SPY_INDEX_AT) {
+            rank--;
+            if (item->start < -n || item->start >= n) {
+                spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
+                          function, (long long)item->start, dim, (long long)n);
+                return false;
+            }
+        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
+                      function, dim);
+            return false;
+        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
+            spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                      "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
+                      (int)item->kind);
+            return false;
+        }
+        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
+        else if (item->kind != SPY_INDEX_NEW) dim++;
+    }
+    if (rank <= SPY_MAX_RANK) return true;
+    spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
+              function, rank, SPY_MAX_RANK);
     return false;
 }
 
-spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
-    const char *function = "spy_create_slice";
-    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    if (step <= 0)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a step above 0, got %lld", function,
-                  (long long)step);
-    else if (spyi_check_dim(tensor, dim, function)) view = spyi_view_new(tensor, function);
-    if (view) {
-        int64_t n = tensor->shape.dims[dim];
-        if (start < 0) start = start < -n ? 0 : start + n;
-        if (stop < 0) stop = stop < -n ? 0 : stop + n;
-        if (start > n) start = n;
-        if (stop > n) stop = n;
-        int64_t count = stop > start ? (stop - start - 1) / step + 1 : 0;
-        int64_t stride = tensor->strides.dims[dim];
-        view->shape.dims[dim] = count;
-        view->strides.dims[dim] = count > 1 ? stride * step : stride;
-        if (count)
-            view->offset_bytes += (uint64_t)(start * stride * (int64_t)spyi_type_device_stride(tensor->type));
-        spyi_tensor_measure(view);
+static void spyi_view_add_dim(spy_tensor *view, int64_t n, int64_t stride) {
+    view->shape.dims[view->shape.rank++] = n;
+    view->strides.dims[view->strides.rank++] = stride;
+}
+
+// The view of checked items: reads the tensor's dimensions from the first on and adds those of the view.
+static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_tensor *view) {
+    const spy_shape *shape = &tensor->shape, *strides = &tensor->strides;
+    int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
+    uint32_t dim = 0, taken = 0;
+    for (size_t i = 0; i < indices.count; i++)
+        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+    view->shape.rank = view->strides.rank = 0;
+    for (size_t i = 0; i < indices.count; i++) {
+        const spy_index *item = &indices.items[i];
+        if (item->kind == SPY_INDEX_NEW) {
+            spyi_view_add_dim(view, 1, 0);
+        } else if (item->kind == SPY_INDEX_REST) {
+            for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
+                spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+        } else if (item->kind == SPY_INDEX_AT) {
+            at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
+            dim++;
+        } else {
+            int64_t first, count = spyi_slice_count(item, shape->dims[dim], &first);
+            int64_t stride = strides->dims[dim++];
+            if (count > 0) at += first * stride;
+            spyi_view_add_dim(view, count, count > 1 ? stride * item->step : stride);
+        }
     }
-    spyi_leave(device);
+    for (; dim < shape->rank; dim++) spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
+    if (tensor->element_count > 0) view->offset_bytes += (uint64_t)(at * size);
+    spyi_tensor_measure(view);
+}
+
+static spy_tensor *spyi_create_indexed(spy_tensor *tensor, spy_indices indices, const char *function) {
+    spy_tensor *view = NULL;
+    if (spyi_check_indices(tensor, indices, function)) view = spyi_view_new(tensor, function);
+    if (view) spyi_view_index(tensor, indices, view);
     return view;
 }
 
-spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
-    const char *function = "spy_create_select";
+spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices) {
+    const char *function = "spy_create_indexed";
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
-    spy_device *device = tensor->object.device;
-    spy_tensor *view = NULL;
-    if (spyi_check_dim(tensor, dim, function)) {
-        int64_t n = tensor->shape.dims[dim];
-        if (index < -n || index >= n)
-            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
-                      function, (long long)index, dim, (long long)n);
-        else view = spyi_view_new(tensor, function);
-        if (view) {
-            int64_t at = index < 0 ? index + n : index;
-            view->offset_bytes +=
-                (uint64_t)(at * tensor->strides.dims[dim] * (int64_t)spyi_type_device_stride(tensor->type));
-            view->shape.rank = view->strides.rank = tensor->shape.rank - 1;
-            for (uint32_t i = dim; i < view->shape.rank; i++) {
-                view->shape.dims[i] = tensor->shape.dims[i + 1];
-                view->strides.dims[i] = tensor->strides.dims[i + 1];
-            }
-            spyi_tensor_measure(view);
-        }
-    }
-    spyi_leave(device);
+    spy_tensor *view = spyi_create_indexed(tensor, indices, function);
+    spyi_leave(tensor);
     return view;
 }
+
+// One dimension by an item, the others whole.
+static spy_tensor *spyi_create_part(spy_tensor *tensor, uint32_t dim, spy_index item, const char *function) {
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = NULL;
+    spy_index items[SPY_MAX_RANK];
+    spy_indices indices = { items, (size_t)dim + 1 };
+    if (dim < tensor->shape.rank) {
+        for (uint32_t i = 0; i < dim; i++) items[i] = spy_index_all();
+        items[dim] = item;
+        view = spyi_create_indexed(tensor, indices, function);
+    } else {
+        spyi_fail(&tensor->object.device->ctx, SPY_ERROR_OUT_OF_RANGE,
+                  "%s: dimension %u of a tensor of rank %u", function, dim, tensor->shape.rank);
+    }
+    spyi_leave(tensor);
+    return view;
+}
+
+spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step) {
+    return spyi_create_part(tensor, dim, spy_index_range(start, stop, step), "spy_create_slice");
+}
+
+spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index) {
+    return spyi_create_part(tensor, dim, spy_index_at(index), "spy_create_select");
+}
+
+// >>dimensions in another order, other storage
 
 spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
     const char *function = "spy_create_transpose";

@@ -28,7 +28,7 @@ typedef struct spyi_variant_key {
     uint8_t index64;  // offsets beyond 32 bits
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
-    uint8_t reserved;
+    uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -36,6 +36,8 @@ typedef struct spyi_variant_key {
 typedef enum spyi_pack_op {
     SPYI_PACK_COUNT,   // elements, uint32
     SPYI_PACK_ROW,     // threads of a row of groups, uint32
+    SPYI_PACK_THREADS, // of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z, uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
     SPYI_PACK_MAGIC,   // its multiplier for division, uint32
@@ -75,8 +77,13 @@ typedef struct spyi_emitted {
 
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
+// What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
+                                   spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank);
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
+// Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 
 // A type as Slang code spells it.

@@ -17,12 +17,14 @@ typedef struct spyi_emit_state {
     char **lvalues; // of each leaf in the kernel; NULL: used where it lies
     bool *fresh;    // the leaf's variable is declared where it is loaded
     uint32_t pack_capacity;
-    size_t block_align; // largest alignment of a field
-    uint32_t element;   // which of the thread's elements is being written
-    char suffix[8];     // of its variables: "", or "_0", "_1", ... when there are several
-    bool failed;        // out of memory
+    size_t block_align;  // largest alignment of a field
+    uint32_t element;    // which of the thread's elements is being written
+    char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
+    uint32_t max_groups; // in one dimension
+    bool failed;         // out of memory
 } spyi_emit_state;
 
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear

@@ -18,11 +18,112 @@
 
 // >>the body
 
-static void spyi_emit_index(spyi_emit_state *s) {
+// The number of the current element in the call, as an expression.
+SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->rank == 0) spyi_text_add(out, "0");
+    else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
+    else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
+}
+
+// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+static void spyi_emit_groups(spyi_emit_state *s) {
+    const spyi_bound *b = s->bound;
+    spyi_text *body = &s->body;
+    uint32_t group[SPY_MAX_RANK], members = 1;
+    spyi_call_group(b, group);
+    for (uint32_t d = 0; d < b->rank; d++) members *= group[d];
+    if (b->options.threads[1] * b->options.threads[2] > 1)
+        spyi_text_add(body, "    uint spy_l = %s * %u + spy_in_group;\n",
+                      s->key->folded ? "(spy_group.y * (spyi._row / %u) + spy_group.x)" : "spy_group.x",
+                      s->out->group_size);
+    else
+        spyi_text_add(body, "    uint spy_l = %s;\n",
+                      s->key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x");
+    spyi_text_add(body, "    uint spy_g = spy_l / %u;\n    uint spy_m = spy_l %% %u;\n", members, members);
+    for (uint32_t d = b->rank; d-- > 0;) {
+        spyi_text_add(body, "    uint spy_n%u = (uint(spyi._shape[%u]) + %u) / %u;\n", d, d, group[d] - 1,
+                      group[d]);
+        spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n",
+                      s->key->index64 ? "int64_t" : "int", d, s->key->index64 ? "int64_t" : "int", d,
+                      group[d], group[d]);
+        if (d) spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
+    }
+    spyi_text_add(body, "    if (spy_g >= spy_n0");
+    for (uint32_t d = 0; d < b->rank; d++) spyi_text_add(body, " || spy_c%u >= spyi._shape[%u]", d, d);
+    spyi_text_add(body, ") return;\n    uint spy_i = uint(spy_c0);\n");
+    for (uint32_t d = 1; d < b->rank; d++)
+        spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
+}
+
+static void spyi_emit_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
+    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
+        spyi_text_add(
+            body,
+            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
+            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, index, d);
+    }
+    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Where each strided leaf's element is, from the coordinates.
+static void spyi_emit_offsets(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t walk = spyi_walk_of(s, i);
+        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        bool first = true;
+        for (uint32_t d = 0; d < key->rank; d++) {
+            bool innermost = d + 1u == key->rank;
+            if (innermost && walk == SPYI_WALK_STILL) continue;
+            spyi_text_add(body, first ? "" : " + ");
+            first = false;
+            if (!innermost || walk == SPYI_WALK_STRIDED)
+                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
+            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
+            else spyi_text_add(body, "spy_c%u", d);
+        }
+        spyi_text_add(body, first ? "0;\n" : ";\n");
+    }
+}
+
+// A dispatch: its ids when groups had to be folded, and the end of its threads.
+static void spyi_emit_threads(spyi_emit_state *s) {
+    const uint32_t *threads = s->bound->options.threads;
+    if (s->key->folded)
+        spyi_text_add(
+            &s->body,
+            "    uint spy_g = spy_group.y * %u + spy_group.x, spy_gx = spyi._groups[0], spy_gy = "
+            "spyi._groups[1];\n"
+            "    if (spy_g >= spy_gx * spy_gy * spyi._groups[2]) return;\n"
+            "    spy_group = uint3(spy_g %% spy_gx, spy_g / spy_gx %% spy_gy, spy_g / (spy_gx * spy_gy));\n"
+            "    spy_thread = spy_group * uint3(%u, %u, %u) + spy_local;\n",
+            s->max_groups, threads[0], threads[1], threads[2]);
+    if (s->bound->guarded)
+        spyi_text_add(&s->body,
+                      "    if (spy_thread.x >= spyi._threads[0] || spy_thread.y >= spyi._threads[1] || "
+                      "spy_thread.z >= spyi._threads[2]) return;\n");
+}
+
+static void spyi_emit_index(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    if (s->bound->dispatch) spyi_emit_threads(s);
     if (key->rank == 0) return;
+    if (key->grouped) {
+        spyi_emit_groups(s);
+        spyi_emit_offsets(s);
+        return;
+    }
     const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
@@ -41,34 +142,8 @@ static void spyi_emit_index(spyi_emit_state *s) {
     }
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
-    const char *index = key->index64 ? "int64_t" : "int";
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
-    if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
-    for (uint32_t d = key->rank - 1u; d >= 1; d--) {
-        spyi_text_add(
-            body,
-            "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, index, d);
-    }
-    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
-    for (uint32_t i = 0; i < b->leaf_count; i++) {
-        uint32_t walk = spyi_walk_of(s, i);
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
-        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
-        bool first = true;
-        for (uint32_t d = 0; d < key->rank; d++) {
-            bool innermost = d + 1u == key->rank;
-            if (innermost && walk == SPYI_WALK_STILL) continue;
-            spyi_text_add(body, first ? "" : " + ");
-            first = false;
-            if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
-            else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
-            else spyi_text_add(body, "spy_c%u", d);
-        }
-        spyi_text_add(body, first ? "0;\n" : ";\n");
-    }
+    spyi_emit_coordinates(s);
+    spyi_emit_offsets(s);
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
@@ -122,6 +197,13 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
         spyi_emit_variables(s, p, spyi_text_str(&name), false, indent);
         spyi_text_free(&name);
+    }
+    if (b->call_info && b->rank) {
+        uint32_t group[SPY_MAX_RANK];
+        spyi_text_add(&s->body, "%sspyi_set_call(", indent);
+        spyi_element_text(s, &s->body);
+        spyi_text_add(&s->body,
+                      spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
     }
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
@@ -194,12 +276,22 @@ static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_tex
     spyi_text_add(out, ");\n}\n\n");
 }
 
+// The shape of a call group, for get_call_group_id() and its like.
+static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t group[SPY_MAX_RANK];
+    if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
+    spyi_text_add(out, "static const int spy_call_group[%u] = { ", s->bound->rank);
+    for (uint32_t d = 0; d < s->bound->rank; d++) spyi_text_add(out, d ? ", %u" : "%u", group[d]);
+    spyi_text_add(out, " };\n\n");
+}
+
 // Puts the parts together.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
     const char *spelling = s->bound->signature.spelling;
     bool hidden = s->bound->signature.callee == SPYI_CALLEE_FUNCTION && spyi_is_hidden(spelling);
+    const uint32_t *threads = s->bound->options.threads;
     spyi_text kernel = { NULL, 0, 0 };
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : spelling);
@@ -210,13 +302,21 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (out->block_size && !out->block_by_address)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
-                  "\n[shader(\"compute\")]\n[numthreads(%u, 1, 1)]\nvoid %s(uint3 spy_thread : "
+                  "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
                   "SV_DispatchThreadID",
-                  out->group_size, SPYI_KERNEL_ENTRY);
+                  threads[0] ? threads[0] : out->group_size, threads[0] ? threads[1] : 1,
+                  threads[0] ? threads[2] : 1, SPYI_KERNEL_ENTRY);
+    if (s->bound->dispatch)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
+                               "uint spy_in_group : SV_GroupIndex");
+    else if (threads[1] * threads[2] > 1)
+        spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
     spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
-    const char *shape = key->rank == 0              ? "one element"
+    const char *shape = s->bound->dispatch          ? "dispatch"
+                        : key->rank == 0            ? "one element"
+                        : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
                                                     : "flat";
@@ -227,14 +327,31 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    // The library may be in the session through an earlier kernel only, where the module does not bring its names.
+    if (s->bound->uses_library || s->bound->call_info) spyi_text_add(&out->text, "import slangpy;\n\n");
+    spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
 
-SPYI_FN uint32_t spyi_group_size(const spyi_limits *limits, uint32_t rank) {
+SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
+    const spyi_options *o = &bound->options;
+    uint32_t rank = o->group.rank;
+    for (uint32_t d = 0; d < SPY_MAX_RANK; d++) group[d] = 1;
+    if (rank) {
+        for (uint32_t d = 0; d < rank; d++) group[bound->rank - rank + d] = (uint32_t)o->group.dims[d];
+        return bound->rank > 0;
+    }
+    if (o->threads[1] * o->threads[2] <= 1) return false;
+    for (uint32_t i = 0; i < 3 && i < bound->rank; i++) group[bound->rank - 1 - i] = o->threads[i];
+    return bound->rank > 0;
+}
+
+SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank) {
+    const uint32_t *threads = bound->options.threads;
+    if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
     return limits->info.max_group_size < 256 ? limits->info.max_group_size : 256;
 }
@@ -249,11 +366,12 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.key = key;
     s.types = device->types;
     s.out = out;
+    s.max_groups = device->base->limits.info.max_group_count;
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(&device->base->limits, key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {

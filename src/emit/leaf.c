@@ -197,6 +197,12 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
+// Three numbers, in x, y and z.
+static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name) {
+    spyi_add_field(s, op, 0, 0, 4, 4, "uint %s[3]", name);
+    for (uint32_t d = 1; d < 3; d++, s->out->block_size += 4) spyi_add_pack(s, op, d, 0, s->out->block_size);
+}
+
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
@@ -226,9 +232,7 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     spyi_place_text at;
     const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
     spyi_text_add(&field, "%s%s", prefix, s->names[i]);
-    if (s->key->rank == 0) spyi_text_add(&element, "0");
-    else if (s->key->unroll > 1) spyi_text_add(&element, "spy_i%s", s->suffix);
-    else spyi_text_add(&element, s->element ? "spy_i + %u" : "spy_i", s->element);
+    spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
     at.shape = "spyi._shape";
@@ -246,13 +250,15 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
-    if (b->uses_library) {
+    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
+    if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
+    if (b->uses_library || b->call_info || key->grouped) {
         spyi_add_field(s, SPYI_PACK_SHAPE, 0, 0, 4, 4, "int _shape[%u]", b->rank ? b->rank : 1);
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
             spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
     }
-    if (spyi_needs_coordinates(s)) {
+    if (spyi_needs_coordinates(s) && !key->grouped) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
             spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);

@@ -12,9 +12,10 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
                                spyi_text *out) {
     if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s(%s[0])", spyi_spell(type), array);
     else if (type->kind == SPYI_TYPE_VECTOR)
-        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_vector", array);
+        spyi_text_add(out, "%s(%s(%s))", spyi_spell(type), reverse ? "spyi_reversed" : "spyi_to_vector",
+                      array);
     else if (type->element->scalar == scalar) spyi_text_add(out, "%s", array);
-    else spyi_text_add(out, "spyi_array<%s>(%s)", spyi_spell(type->element), array);
+    else spyi_text_add(out, "spyi_to_array<%s>(%s)", spyi_spell(type->element), array);
 }
 
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,

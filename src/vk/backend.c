@@ -24,6 +24,9 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
+    spyi_vk_label,
+    spyi_vk_time_mark,
+    spyi_vk_time_store,
 };
 // clang-format on
 

@@ -221,6 +221,12 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
     // NULL unless the instance, ours or the engine's, has the extension.
     instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
                                                                               "vkSetDebugUtilsObjectNameEXT");
+    instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
+        instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
+    instance->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle,
+                                                                             "vkCmdEndDebugUtilsLabelEXT");
+    instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
+        instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
     if (debug_utils) {
         PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
             instance->handle, "vkCreateDebugUtilsMessengerEXT");
@@ -364,7 +370,10 @@ static void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
         info->features |= SPY_FEATURE_INT16;
     if (f[SPYI_VK_FEATURE_shaderInt64]) info->features |= SPY_FEATURE_INT64;
     if (f[SPYI_VK_FEATURE_shaderBufferFloat32AtomicAdd]) info->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
-    if (adapter->timestamp_bits != 0) info->features |= SPY_FEATURE_TIMESTAMPS;
+    if (adapter->timestamp_bits != 0) {
+        info->features |= SPY_FEATURE_TIMESTAMPS;
+        info->timestamp_period_ns = (double)adapter->limits.timestampPeriod;
+    }
     if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0)
         info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;

@@ -30,6 +30,7 @@
 #define SPYI_VK_STAGING_COUNT 4u
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u        // open debug labels that are shown
 #define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
 
 // >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
@@ -142,6 +143,9 @@ typedef struct spyi_vk_instance {
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
     PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
+    PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
+    PFN_vkCmdEndDebugUtilsLabelEXT end_label;
+    PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
     VkDebugUtilsMessengerEXT messenger;
     spyi_mutex message_lock;
     char message[512]; // the driver's last complaint, for errors that carry no text of their own
@@ -259,6 +263,9 @@ typedef struct spyi_vk_gpu {
     VkQueryPool queries;  // two timestamps; made when first used
     uint64_t time_number; // batch of time_end; 0: none
     bool timing; // between time_begin and time_end
+    VkQueryPool marks; // SPYI_TIME_SLOTS timestamps; made when first used
+    uint32_t label_depth;            // open labels
+    char labels[SPYI_VK_LABELS][64]; // of which these, cut off
 
     uint32_t memory_type[4]; // by spyi_vk_memory
     VkPipelineCache pipeline_cache;
@@ -337,8 +344,22 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
+// After each recorded operation; `urgent`: someone may look at its result, so an idle queue gets it at once.
+SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
+// All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
+SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
+// Timestamps, in a pool made when first needed.
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count, spyi_text *error);
 // Make sure that a command buffer is open: gpu->commands.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
+
+// >>mark.c
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                      bool barrier, spyi_text *error);
 
 // >>submit.c
 SPYI_FN uint64_t spyi_vk_open_submit(spyi_gpu *gpu);

@@ -9,16 +9,21 @@
 #endif
 
 // All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after
-// this.
-static void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+// this. The source stages include the reading of group counts, which comes before a dispatch's shader.
+SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkPipelineStageFlags after = stages;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                             VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+    if (counts) {
+        after |= VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
+        barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
+    }
+    gpu->vk.vkCmdPipelineBarrier(commands, stages, after, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
 }
 
@@ -56,11 +61,11 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     gpu->batch = batch;
     gpu->commands = batch->commands;
     gpu->bound = NULL;
+    spyi_vk_open_labels(gpu);
     return SPY_OK;
 }
 
-// After each recorded operation. `urgent`: someone may look at its result, so an idle queue gets it at once.
-static spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error) {
     spy_status status;
     uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
@@ -179,7 +184,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (dispatch->barrier) spyi_vk_barrier(gpu, commands);
+    if (dispatch->barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -198,7 +203,11 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
         if (status != SPY_OK) return status;
     }
-    gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
+    if (SPYI_LIKELY(dispatch->indirect == 0)) {
+        gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
+    } else {
+        gpu->vk.vkCmdDispatchIndirect(commands, (VkBuffer)dispatch->indirect, dispatch->indirect_offset);
+    }
     gpu->base.stats.dispatches++;
     if (gpu->external == VK_NULL_HANDLE) {
         spyi_vk_batch *batch = gpu->batch;
@@ -214,7 +223,7 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     VkBufferCopy region;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     region.srcOffset = from_offset;
     region.dstOffset = to_offset;
     region.size = size;
@@ -234,38 +243,39 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t o
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands);
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)to->handle, offset, size, pattern);
     return spyi_vk_recorded(gpu, false, error);
 }
 
 // >>timestamps
 
-static spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, spyi_text *error) {
+SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
+                                        spyi_text *error) {
     VkQueryPoolCreateInfo info;
     VkResult result;
     if (gpu->adapter.timestamp_bits == 0) {
         spyi_text_add(error, "the queue of '%s' has no timestamps", gpu->adapter.info.name);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (gpu->queries != VK_NULL_HANDLE) return SPY_OK;
+    if (*pool != VK_NULL_HANDLE) return SPY_OK;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    info.queryCount = 2;
-    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, &gpu->queries);
+    info.queryCount = count;
+    result = gpu->vk.vkCreateQueryPool(gpu->device, &info, NULL, pool);
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateQueryPool", error);
 }
 
 // The barrier keeps the measured work from starting before the time is taken, and earlier work out of it.
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    spy_status status = spyi_vk_make_queries(gpu, error);
+    spy_status status = spyi_vk_make_queries(gpu, &gpu->queries, 2, error);
     if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     gpu->time_number = 0;
     gpu->timing = true;
-    spyi_vk_barrier(gpu, gpu->commands);
+    spyi_vk_barrier(gpu, gpu->commands, false);
     gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->queries, 0, 2);
     gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->queries, 0);
     return spyi_vk_recorded(gpu, false, error);

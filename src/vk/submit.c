@@ -107,6 +107,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     }
     if (gpu->batch != NULL) {
         VkResult result;
+        spyi_vk_close_labels(gpu);
         spyi_vk_host_barrier(gpu);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
         if (result != VK_SUCCESS) status = spyi_vk_fail(gpu, result, "vkEndCommandBuffer", error);
@@ -267,6 +268,7 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
     spyi_vk_free_pages(gpu, &gpu->free_pages);
     spyi_vk_free_pages(gpu, &gpu->external_pages);
     gpu->vk.vkDestroyQueryPool(gpu->device, gpu->queries, NULL);
+    gpu->vk.vkDestroyQueryPool(gpu->device, gpu->marks, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->timeline, NULL);
     gpu->vk.vkDestroySemaphore(gpu->device, gpu->lane, NULL);
 }

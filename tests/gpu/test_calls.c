@@ -831,6 +831,8 @@ static void test_point_to(void **state) {
     d.data = (float[]){ 7, 8, 9 };
     d.data_size_bytes = 12;
     d.label = NULL;
+    d.like = NULL;
+    d.zeroed = false;
     spy_tensor *dirty = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
     OK(spy_tensor_point_to(dirty, x));
     FLOATS(dirty, 10, 11, 12);

@@ -132,7 +132,7 @@ static spyi_values values_of(spy_function *f, spy_args args) {
     spyi_values v;
     spyi_text error = { NULL, 0, 0 };
     memset(&v, 0, sizeof v);
-    if (spyi_describe(f, args, NULL, &v, &error) != SPY_OK) fail_msg("%s", spyi_text_str(&error));
+    if (spyi_describe(f, args, NULL, NULL, &v, &error) != SPY_OK) fail_msg("%s", spyi_text_str(&error));
     return v;
 }
 

@@ -503,6 +503,63 @@ static void test_barrier_rules(void **state) {
     test_close(&t, "no barrier after the upload of submit 1");
 }
 
+// Group counts from memory, read when the dispatch is carried out.
+static void test_indirect(void **state) {
+    test_gpu t;
+    spyi_chunk c;
+    spyi_kernel *k;
+    spyi_dispatch d;
+    const uint32_t groups[3] = { 2, 3, 4 };
+    (void)state;
+    test_open(&t, test_defaults());
+    c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
+    k = test_kernel(&t, 0, 0);
+    memset(&d, 0, sizeof d);
+    d.kernel = k;
+    d.indirect = c.handle;
+    d.indirect_offset = 8;
+    assert_int_equal(t.b->upload(t.gpu, &c, 8, groups, sizeof groups, false, &t.error), SPY_OK);
+    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL); // no barrier after the upload
+    d.barrier = true;
+    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_OK);
+    assert_int_equal(t.b->fill(t.gpu, &c, 16, 4, 0, false, &t.error), SPY_ERROR_INTERNAL); // still to be read
+    assert_int_equal(t.b->wait(t.gpu, t.b->open_submit(t.gpu), UINT64_MAX, &t.error), SPY_OK);
+    assert_memory_equal(spyi_null_get_op(t.gpu, 1)->groups, groups, sizeof groups);
+    d.indirect_offset = 10;
+    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL);
+    d.indirect_offset = 56;
+    assert_int_equal(t.b->dispatch(t.gpu, &d, &t.error), SPY_ERROR_INTERNAL);
+    t.b->destroy_kernel(t.gpu, k);
+    t.b->free_chunk(t.gpu, &c);
+    test_close(&t, "group counts: bytes 56 to 68 are not in the chunk of 64");
+}
+
+static void test_marks(void **state) {
+    test_gpu t;
+    spyi_chunk c;
+    spyi_kernel *k;
+    uint64_t times[2];
+    (void)state;
+    test_open(&t, test_defaults());
+    c = test_chunk(&t, SPYI_MEMORY_DEVICE, 64);
+    k = test_kernel(&t, 0, 0);
+    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_PUSH, "a", &t.error), SPY_OK);
+    assert_int_equal(t.b->time_mark(t.gpu, 0, &t.error), SPY_OK);
+    assert_int_equal(test_dispatch(&t, k, NULL, NULL, 1, false), SPY_OK);
+    assert_int_equal(t.b->time_mark(t.gpu, 1, &t.error), SPY_OK);
+    assert_int_equal(t.b->time_store(t.gpu, &c, 16, 2, false, &t.error), SPY_OK);
+    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_OK);
+    assert_int_equal(t.b->download(t.gpu, times, &c, 16, 16, t.b->open_submit(t.gpu), &t.error), SPY_OK);
+    assert_int_equal(times[1] - times[0], 1000);
+    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(t.b->label(t.gpu, SPYI_LABEL_POINT, NULL, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(t.b->time_mark(t.gpu, SPYI_TIME_SLOTS, &t.error), SPY_ERROR_INTERNAL);
+    assert_int_equal(t.b->time_store(t.gpu, &c, 4, 1, false, &t.error), SPY_ERROR_INTERNAL);
+    t.b->destroy_kernel(t.gpu, k);
+    t.b->free_chunk(t.gpu, &c);
+    test_close(&t, "label: a pop without a push");
+}
+
 // >>failures
 
 static void test_failures(void **state) {
@@ -568,7 +625,8 @@ int main(void) {
         cmocka_unit_test(test_held_submits),   cmocka_unit_test(test_no_log),
         cmocka_unit_test(test_kernel_rules),   cmocka_unit_test(test_transfer_rules),
         cmocka_unit_test(test_barrier_rules),  cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_kernel_threads),
+        cmocka_unit_test(test_kernel_threads), cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -596,6 +596,139 @@ static void test_time(void **state) {
 
 // >>refusals
 
+// Group counts that the host, a fill, a copy and finally a kernel have written, read in the same batch.
+static void test_indirect(void **state) {
+    enum { GROUPS = 40, ALL = GROUPS * 64 };
+    const uint32_t three[3] = { 3, 1, 1 };
+    test_gpu t;
+    float *x = test_floats(ALL), *y = (float *)malloc(ALL * 4);
+    spyi_chunk a, b, counts;
+    spyi_kernel *kernel, *slow;
+    scale_block block;
+    slow_block add;
+    spyi_dispatch d;
+    int round, i;
+    (void)state;
+    test_open(&t);
+    kernel = KERNEL(&t, scale, sizeof(scale_block));
+    slow = KERNEL(&t, slow, sizeof(slow_block));
+    a = test_chunk(&t, SPYI_MEMORY_DEVICE, ALL * 4);
+    b = test_chunk(&t, SPYI_MEMORY_DEVICE, ALL * 4);
+    counts = test_chunk(&t, SPYI_MEMORY_DEVICE, 256);
+    test_upload(&t, &a, 0, x, ALL * 4, false);
+    block.x = a.address;
+    block.y = b.address;
+    block.a = 2;
+    block.n = ALL;
+    memset(&d, 0, sizeof d);
+    d.kernel = kernel;
+    d.block = &block;
+    d.indirect = counts.handle;
+    d.indirect_offset = 128;
+    d.barrier = true;
+    for (round = 0; round < 5; round++) {
+        uint32_t want = 0; // groups
+        test_ok(&t, backend->fill(t.gpu, &b, 0, ALL * 4, 0x7f7f7f7fu, true, &t.error));
+        switch (round) {
+        case 0:
+            test_upload(&t, &counts, 128, three, sizeof three, true);
+            want = 3;
+            break;
+        case 1: test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error)); want = 1; break;
+        case 2: // no groups at all
+            test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 0, true, &t.error));
+            break;
+        case 3:
+            test_upload(&t, &counts, 0, three, sizeof three, true);
+            test_ok(&t, backend->copy(t.gpu, &counts, 128, &counts, 0, 12, true, &t.error));
+            want = 3;
+            break;
+        default: // one step of slow() takes a seed to 17
+            test_ok(&t, backend->fill(t.gpu, &counts, 128, 12, 1, true, &t.error));
+            add.p = counts.address + 128;
+            add.rounds = 1;
+            add.n = 1;
+            {
+                // v * 1664525 + 1013904223 = 17 modulo 2^32, solved with the multiplier's inverse
+                uint32_t inverse = 1, seed;
+                for (i = 0; i < 5; i++) inverse *= 2u - 1664525u * inverse;
+                seed = (17u - 1013904223u) * inverse;
+                test_upload(&t, &counts, 128, &seed, 4, true);
+            }
+            test_run(&t, slow, &add, NULL, 1, true);
+            want = 17;
+            break;
+        }
+        test_ok(&t, backend->dispatch(t.gpu, &d, &t.error));
+        test_download(&t, y, &b, 0, ALL * 4);
+        for (i = 0; i < ALL; i++) {
+            uint32_t bits;
+            memcpy(&bits, &y[i], 4);
+            if ((uint32_t)i < want * 64 ? y[i] == 2.0f * x[i] : bits == 0x7f7f7f7fu) continue;
+            fail_msg("round %d, element %d", round, i);
+        }
+    }
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->destroy_kernel(t.gpu, slow);
+    backend->free_chunk(t.gpu, &a);
+    backend->free_chunk(t.gpu, &b);
+    backend->free_chunk(t.gpu, &counts);
+    free(x);
+    free(y);
+    test_close(&t);
+}
+
+// Labels that span batches, and times that are stored again and again in the same slots.
+static void test_marks(void **state) {
+    enum { ROUNDS = 600, ALL = 4096 };
+    test_gpu t;
+    spyi_chunk chunk, times;
+    spyi_kernel *kernel;
+    slow_block block;
+    uint64_t *got = (uint64_t *)calloc(ROUNDS * 2, 8);
+    int i, k;
+    (void)state;
+    test_open(&t);
+    if (!(test_limits(&t)->info.features & SPY_FEATURE_TIMESTAMPS)) {
+        print_message("skipped: no timestamps\n");
+        free(got);
+        test_close(&t);
+        skip();
+    }
+    assert_true(test_limits(&t)->info.timestamp_period_ns > 0);
+    kernel = KERNEL(&t, slow, sizeof block);
+    chunk = test_chunk(&t, SPYI_MEMORY_DEVICE, ALL * 4);
+    times = test_chunk(&t, SPYI_MEMORY_DEVICE, ROUNDS * 16);
+    block.p = chunk.address;
+    block.rounds = 100;
+    block.n = ALL;
+    test_ok(&t, backend->fill(t.gpu, &chunk, 0, ALL * 4, 1, false, &t.error));
+    for (i = 0; i < ROUNDS; i++) {
+        test_ok(&t, backend->label(t.gpu, SPYI_LABEL_PUSH, "round", &t.error));
+        test_ok(&t, backend->time_mark(t.gpu, 0, &t.error));
+        test_run(&t, kernel, &block, NULL, ALL, true);
+        test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POINT, "between", &t.error));
+        test_ok(&t, backend->time_mark(t.gpu, 1, &t.error));
+        test_ok(&t, backend->time_store(t.gpu, &times, (uint64_t)i * 16, 2, false, &t.error));
+        if (i % 3 == 0) test_ok(&t, backend->submit(t.gpu, &t.error));
+        if (i % 3 == 1) test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POINT, "last of a batch", &t.error));
+        if (i % 3 == 1) test_ok(&t, backend->submit(t.gpu, &t.error));
+        if (i % 60 >= 12) test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error));
+        if (i % 60 == 59) // twelve were left open, more than are shown
+            for (k = 0; k < 12; k++) test_ok(&t, backend->label(t.gpu, SPYI_LABEL_POP, NULL, &t.error));
+    }
+    test_download(&t, got, &times, 0, ROUNDS * 16);
+    for (i = 0; i < ROUNDS; i++) {
+        assert_true(got[2 * i] < got[2 * i + 1]);
+        if (i > 0) assert_true(got[2 * i - 1] <= got[2 * i]);
+    }
+    free(got);
+    backend->destroy_kernel(t.gpu, kernel);
+    backend->free_chunk(t.gpu, &chunk);
+    backend->free_chunk(t.gpu, &times);
+    test_close(&t);
+}
+
 static void test_refused(test_gpu *t, spyi_kernel_desc desc, spy_status want, const char *text) {
     spyi_kernel *kernel = NULL;
     assert_int_equal(backend->create_kernel(t->gpu, &desc, &kernel, &t->error), want);
@@ -968,6 +1101,7 @@ static void test_not_built(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requirements),
+        cmocka_unit_test(test_indirect),       cmocka_unit_test(test_marks),
         cmocka_unit_test(test_not_built),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_pointers),

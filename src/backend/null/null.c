@@ -36,6 +36,8 @@ typedef struct spyi_null_gpu {
     uint64_t open, finished; // submit numbers
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
+    uint64_t marks[SPYI_TIME_SLOTS]; // ticks
+    uint32_t label_depth;            // pushed and not popped
     int time_state; // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
@@ -102,6 +104,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
     uint64_t i;
     switch (op->kind) {
     case SPYI_NULL_DISPATCH:
+        if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
         if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
         spyi_atomic_add(&op->kernel->pending, -1);
         op->kernel = NULL; // may be destroyed from now on
@@ -111,6 +114,7 @@ static void spyi_null_run(spyi_null_gpu *n, spyi_null_op *op) {
         for (i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
         break;
     case SPYI_NULL_UPLOAD: memcpy(op->to_memory, op->data, (size_t)op->size); break;
+    case SPYI_NULL_LABEL: break;
     }
 }
 
@@ -360,6 +364,7 @@ static const char *spyi_null_kind_name(spyi_null_op_kind kind) {
     case SPYI_NULL_DISPATCH: return "dispatch";
     case SPYI_NULL_COPY: return "copy";
     case SPYI_NULL_FILL: return "fill";
+    case SPYI_NULL_LABEL: return "label";
     default: return "upload";
     }
 }
@@ -432,7 +437,15 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     const spyi_null_kernel *k = (const spyi_null_kernel *)(const void *)d->kernel;
     uint32_t i;
     if (!k) return spyi_null_broken(n, error, "dispatch: the kernel is NULL");
-    for (i = 0; i < 3; i++) {
+    if (d->indirect) {
+        if (d->indirect_offset % 4 != 0)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": group counts at %llu are misaligned",
+                                    k->label, (unsigned long long)d->indirect_offset);
+        if (!spyi_null_range(n, "dispatch: group counts", d->indirect, d->indirect_offset, sizeof d->groups,
+                             error))
+            return SPY_ERROR_INTERNAL;
+    }
+    for (i = 0; i < 3 && !d->indirect; i++) {
         if (d->groups[i] == 0 || d->groups[i] > limits->info.max_group_count)
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
@@ -479,7 +492,14 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
     op->group_size = k->group_size;
-    memcpy(op->groups, d->groups, sizeof op->groups);
+    if (d->indirect) {
+        op->from = d->indirect;
+        op->from_offset = d->indirect_offset;
+        op->from_memory = spyi_null_range(n, "dispatch", op->from, op->from_offset, sizeof op->groups, error);
+        op->size = sizeof op->groups;
+    } else {
+        memcpy(op->groups, d->groups, sizeof op->groups);
+    }
     op->block_by_address = k->block_by_address;
     op->block_size = k->block_size;
     op->block = bytes;
@@ -674,6 +694,49 @@ static spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text 
     return status;
 }
 
+// The clock stands at 1000 ticks for each dispatch recorded so far.
+static spy_status spyi_null_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (slot >= SPYI_TIME_SLOTS)
+        return spyi_null_broken(n, error, "time_mark: slot %u is not below %u", slot, SPYI_TIME_SLOTS);
+    n->marks[slot] = n->recorded_dispatches * 1000u;
+    n->open_has_work = true;
+    return SPY_OK;
+}
+
+static spy_status spyi_null_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                       bool barrier, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    if (count == 0 || count > SPYI_TIME_SLOTS || offset % sizeof *n->marks)
+        return spyi_null_broken(n, error, "time_store: %u slots to byte %llu", count,
+                                (unsigned long long)offset);
+    return spyi_null_upload(gpu, to, offset, n->marks, count * sizeof *n->marks, barrier, error);
+}
+
+// >>labels
+
+static spy_status spyi_null_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_op *op;
+    unsigned char *bytes;
+    size_t size;
+    spy_status status = spyi_null_begin(n, error);
+    if (status != SPY_OK) return status;
+    if (kind == SPYI_LABEL_POP && n->label_depth == 0)
+        return spyi_null_broken(n, error, "label: a pop without a push");
+    if (kind != SPYI_LABEL_POP && !name) return spyi_null_broken(n, error, "label: the name is NULL");
+    size = kind == SPYI_LABEL_POP ? 1 : strlen(name) + 1;
+    op = spyi_null_new_op(n, SPYI_NULL_LABEL, false, size, &bytes, error);
+    if (!op) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(bytes, kind == SPYI_LABEL_POP ? "" : name, size);
+    op->label = (const char *)bytes;
+    if (kind == SPYI_LABEL_PUSH) n->label_depth++;
+    if (kind == SPYI_LABEL_POP) n->label_depth--;
+    return spyi_null_add_op(n, op, error);
+}
+
 // >>device
 
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
@@ -705,6 +768,8 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->max_inline_block_bytes = limits->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
     info->max_binding_bytes = limits->max_binding_bytes;
+    info->timestamp_period_ns = d->timestamp_period_ns > 0 ? d->timestamp_period_ns : 1;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) info->timestamp_period_ns = 0;
 }
 
 static size_t spyi_null_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -793,7 +858,10 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_open_submit,
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
-                                                     spyi_null_wait };
+                                                     spyi_null_wait,
+                                                     spyi_null_label,
+                                                     spyi_null_time_mark,
+                                                     spyi_null_time_store };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;

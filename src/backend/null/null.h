@@ -35,6 +35,7 @@ typedef struct spyi_null_desc {
     uint32_t subgroup_size;       // 32
     uint32_t features;            // all SPY_FEATURE_*; without POINTERS when bindings_only
     uint64_t memory_bytes;        // 4 GiB; allocations beyond it fail
+    double timestamp_period_ns;   // 1; the clock goes on 1000 ticks with each dispatch
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
@@ -45,7 +46,8 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
-    SPYI_NULL_UPLOAD
+    SPYI_NULL_UPLOAD,
+    SPYI_NULL_LABEL
 } spyi_null_op_kind;
 
 // One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
@@ -55,9 +57,9 @@ typedef struct spyi_null_op {
     bool done;
     uint64_t submit; // number of its batch
     // dispatch
-    const char *label; // the kernel's; "" if it has none
+    const char *label; // the kernel's; "" if it has none. Of labels: the name, "" for a pop
     uint32_t group_size;
-    uint32_t groups[3];
+    uint32_t groups[3]; // indirect ones have them from `from` once they are done
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
@@ -65,7 +67,7 @@ typedef struct spyi_null_op {
     const spyi_binding *bindings;
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
-    // copy: both; fill and upload: to
+    // copy: both; fill and upload: to; indirect dispatch: from
     uint64_t to, to_offset; // handle, bytes
     uint64_t from, from_offset;
     uint64_t size;    // bytes
@@ -100,7 +102,7 @@ SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // create_kernel
-    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload
+    SPYI_NULL_STEP_RECORD,   // dispatch, copy, fill, upload, label, time_mark, time_store
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;

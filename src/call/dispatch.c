@@ -1,0 +1,95 @@
+// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
+// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
+#include "call/call_internal.h"
+#include "kinds/kinds.h"
+
+static const spyi_entry *spyi_function_entry(spy_function *function) {
+    if (!function->entry_known) spyi_unit_entry(function->module->unit, function->name, &function->entry);
+    function->entry_known = true;
+    return &function->entry;
+}
+
+// The user's arguments and one for each parameter that the system fills.
+static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
+    const spyi_signature *signature = &function->overloads.items[0];
+    size_t count = 0;
+    for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS && count < most; p++)
+        if (function->entry.systems[p])
+            all[count++] =
+                spyi_system_arg(signature->params[p].name, (spyi_system)function->entry.systems[p]);
+    for (size_t i = 0; i < args.count && count < most; i++) all[count++] = args.items[i];
+    return count;
+}
+
+static const char *spyi_dispatch_problem(const spy_function *function, spy_args args,
+                                         const spy_call_options *o) {
+    if (args.count && !args.items) return "expected arguments, got NULL";
+    if (args.count > SPYI_MOST_ENTRY_PARAMS) return "it has too many arguments";
+    if (function->overloads.count != 1)
+        return "a function with overloads cannot be dispatched; give one its own name";
+    if (o && (o->call_group_shape.rank || o->thread_count.rank))
+        return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
+    return NULL;
+}
+
+static spy_status spyi_run_threads(spy_function *function, const char *name, spyi_threads *threads,
+                                   spy_args args, const spy_call_options *options) {
+    spy_status entered = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (entered != SPY_OK) return entered;
+    const char *problem = spyi_dispatch_problem(function, args, options);
+    spy_status status = problem ? SPY_ERROR_INVALID_ARGUMENT : SPY_OK;
+    if (problem) {
+        spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", name, function->name, problem);
+    } else {
+        spy_arg all[2 * SPYI_MOST_ENTRY_PARAMS];
+        const spyi_entry *entry = spyi_function_entry(function);
+        const uint32_t *size =
+            options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
+        threads->shader = entry->threads[0] != 0;
+        threads->guarded =
+            !threads->shader && !threads->counts; // a shader looks itself whether it is beyond the end
+        for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
+        spy_args list;
+        list.items = all;
+        list.count = spyi_dispatch_args(function, args, all, sizeof all / sizeof all[0]);
+        status = spyi_call_inside(function, list, options, threads, name);
+    }
+    spyi_leave(function);
+    return status;
+}
+
+spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                        const spy_call_options *options) {
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    t.count[0] = threads.x;
+    t.count[1] = threads.y;
+    t.count[2] = threads.z;
+    return spyi_run_threads(function, "spy_dispatch", &t, args, options);
+}
+
+spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
+                                 const spy_call_options *options) {
+    const char *name = "spy_dispatch_indirect";
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    spyi_context *ctx = &function->object.device->ctx;
+    const char *problem = NULL;
+    spyi_threads t;
+    memset(&t, 0, sizeof t);
+    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
+        problem = "groups is not a living tensor of this device";
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+             !groups->contiguous)
+        problem = "groups is not a contiguous tensor of uint32";
+    else if (index < 0 || index + 3 > groups->element_count)
+        problem = "the three group counts at index lie beyond the tensor's end";
+    if (problem)
+        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    spyi_leave(function);
+    if (status != SPY_OK) return status;
+    t.counts = groups;
+    t.counts_at = groups->offset_bytes + 4 * (uint64_t)index;
+    t.count[0] = t.count[1] = t.count[2] = 1;
+    return spyi_run_threads(function, name, &t, args, options);
+}

@@ -1,0 +1,59 @@
+// A command list inside: operations with all that repeating them takes, packed into three arrays.
+#ifndef SPYI_LIST_H
+#define SPYI_LIST_H
+
+#include "api/list.h"
+#include "call/call_internal.h"
+
+// One operation. Offsets count bytes in the list's `bytes`, which move while the list grows.
+typedef struct spyi_list_op {
+    spy_list_op_kind kind;
+    uint32_t first_use, use_count; // in `uses`; copies: to, from. Fills: to
+    uint32_t name;                 // offset; 0: ""
+    // calls
+    spyi_plan *plan;          // one reference
+    spyi_dispatch launch;     // without its block, bindings and uniforms
+    uint32_t block, bindings, uniforms; // offsets
+    uint32_t uniform_count;
+    bool untracked;
+    // fills, and timestamps' slots
+    bool repeats; // fills: by the pattern; else the second use is copied
+    uint32_t pattern;
+} spyi_list_op;
+
+struct spy_command_list {
+    spyi_object object;
+    char *label; // or NULL
+    void (*on_record)(const spy_list_op *op, void *user_data);
+    void *user_data;
+    spyi_list_op *ops;
+    spyi_use *uses; // one storage reference each
+    uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
+    size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
+    uint32_t call_count, time_count;
+    uint32_t depth; // labels pushed and not popped
+    bool finished;
+    uint64_t submit_count;
+    spy_tensor *times; // made by finish when there are timestamps
+    spy_command_list *previous, *next;
+};
+
+// `list` can be recorded to on this device; else an error text.
+SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, const spy_device *device,
+                                        spyi_text *error);
+
+// Adds an operation with its uses; `name` may be NULL, `extra` bytes (16-byte aligned) begin at *extra_at. All or nothing.
+// The pointers are valid until the next addition; spyi_list_added() then tells on_record.
+SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
+                                 spyi_list_op **op, spyi_text *error);
+SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+
+// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
+// `untracked`: as for spyi_take_uses.
+SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
+                                             const spyi_variant *variant, const spyi_dispatch *dispatch,
+                                             const spyi_use *uses, uint32_t use_count, bool untracked,
+                                             spyi_text *error);
+
+#endif // SPYI_LIST_H

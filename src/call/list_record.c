@@ -1,0 +1,247 @@
+// What a command list can record besides calls: copies, fills, writes, barriers, labels and timestamps.
+//
+// Host data go to device memory of their own while recording, so that a submission only copies on the device.
+#include "call/list.h"
+
+// Inside the device of an open list; else an error has been reported.
+static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    status = spyi_list_check_open(list, list->object.device, &error);
+    if (status == SPY_OK) return SPY_OK;
+    spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+static spy_status spyi_list_leave(spy_command_list *list, const char *function, spy_status status,
+                                  spyi_text *error) {
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, error);
+    spyi_leave(list);
+    return status;
+}
+
+// >>copies, fills and writes
+
+// A tensor whose elements are one range of bytes.
+static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
+                                         const spy_tensor *tensor, spyi_text *error) {
+    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'%s': %s", name,
+                      tensor ? "the tensor has been released" : "expected a tensor, got NULL");
+        return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (tensor->object.device != list->object.device) {
+        spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!tensor->contiguous) {
+        spyi_text_add(error, "'%s': expected a contiguous tensor, got a view ", name);
+        spyi_shape_text(&tensor->shape, error);
+        spyi_text_add(error, " with strides ");
+        spyi_shape_text(&tensor->strides, error);
+        spyi_text_add(error, "; record a call that copies its elements");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+static spyi_use spyi_use_of(const spy_tensor *tensor, bool writes) {
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = tensor->storage;
+    use.begin = tensor->begin_bytes;
+    use.end = tensor->end_bytes;
+    use.reads = !writes;
+    use.writes = writes;
+    return use;
+}
+
+// `to` from `from`, or from `pattern` when that is NULL. Nothing when there are no elements.
+static spy_status spyi_list_add_transfer(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
+                                         const spy_tensor *from, uint32_t pattern, spyi_text *error) {
+    if (to->element_count == 0) return SPY_OK;
+    spyi_use uses[2];
+    spyi_list_op *op;
+    uint32_t count = 0;
+    uses[count++] = spyi_use_of(to, true);
+    if (from) uses[count++] = spyi_use_of(from, false);
+    spy_status status = spyi_list_add(list, kind, NULL, uses, count, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->repeats = from == NULL;
+    op->pattern = pattern;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, const spy_tensor *from,
+                                 spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "to", to, error);
+    if (status == SPY_OK) status = spyi_list_check_tensor(list, "from", from, error);
+    if (status != SPY_OK) return status;
+    if (to->type != from->type) {
+        spyi_text_add(error, "'from': expected elements of %s as 'to' has, got %s", to->type->display,
+                      from->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "'from': expected shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " as 'to' has, got ");
+        spyi_shape_text(&from->shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (to->storage == from->storage && to->begin_bytes < from->end_bytes &&
+        from->begin_bytes < to->end_bytes) {
+        spyi_text_add(error, "'to' and 'from' share memory");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return spyi_list_add_transfer(list, SPY_LIST_OP_COPY, to, from, 0, error);
+}
+
+spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_list_copy";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_copy(list, to, from, &error), &error);
+}
+
+// A tensor like `like`, for what a transfer copies from. The list keeps its memory, the tensor is given back.
+static spy_tensor *spyi_list_source(const spy_tensor *like, spyi_text *error, spy_status *status) {
+    return spyi_tensor_make(like->object.device, like->type, &like->shape, "list data", error, status);
+}
+
+static void spyi_list_drop_source(spy_tensor *source) {
+    if (!source) return;
+    spyi_tensor_unlink(source);
+    spyi_tensor_free(source);
+}
+
+static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tensor, double value,
+                                 spyi_text *error) {
+    bool repeats;
+    uint32_t pattern;
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status == SPY_OK) status = spyi_fill_pattern(tensor, value, &repeats, &pattern, error);
+    if (status != SPY_OK) return status;
+    if (repeats) return spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, NULL, pattern, error);
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_fill_tensor(source, value, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_FILL, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value) {
+    const char *function = "spy_list_fill";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_fill(list, tensor, value, &error), &error);
+}
+
+static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tensor, const void *data,
+                                  size_t size_bytes, spyi_text *error) {
+    spy_status status = spyi_list_check_tensor(list, "tensor", tensor, error);
+    if (status != SPY_OK) return status;
+    status = spyi_check_transfer(tensor, tensor->element_count, data, size_bytes, error);
+    if (status != SPY_OK) return status;
+    spy_tensor *source = spyi_list_source(tensor, error, &status);
+    if (source) status = spyi_tensor_upload(source, data, error);
+    if (status == SPY_OK) status = spyi_list_add_transfer(list, SPY_LIST_OP_WRITE, tensor, source, 0, error);
+    spyi_list_drop_source(source);
+    return status;
+}
+
+spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes) {
+    const char *function = "spy_list_write";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_write(list, tensor, data, size_bytes, &error), &error);
+}
+
+// >>barriers, labels, timestamps
+
+static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 uint32_t slot, spyi_text *error) {
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, kind, name, NULL, 0, 0, NULL, &op, error);
+    if (status != SPY_OK) return status;
+    op->pattern = slot;
+    spyi_list_added(list, op);
+    return SPY_OK;
+}
+
+spy_status spy_list_barrier(spy_command_list *list) {
+    const char *function = "spy_list_barrier";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, 0, &error),
+                           &error);
+}
+
+static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, const char *name,
+                                 const char *function) {
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (name) {
+        status = spyi_list_mark(list, kind, name, 0, &error);
+        if (status == SPY_OK && kind == SPY_LIST_OP_PUSH_LABEL) list->depth++;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "'name': expected a text, got NULL");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+spy_status spy_list_push_label(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, name, "spy_list_push_label");
+}
+
+spy_status spy_list_marker(spy_command_list *list, const char *name) {
+    return spyi_list_name(list, SPY_LIST_OP_MARKER, name, "spy_list_marker");
+}
+
+spy_status spy_list_pop_label(spy_command_list *list) {
+    const char *function = "spy_list_pop_label";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (list->depth) {
+        status = spyi_list_mark(list, SPY_LIST_OP_POP_LABEL, NULL, 0, &error);
+        if (status == SPY_OK) list->depth--;
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "no label has been pushed");
+    }
+    return spyi_list_leave(list, function, status, &error);
+}
+
+static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) {
+    const spyi_limits *limits = &list->object.device->base->limits;
+    if (!(limits->info.features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", limits->info.name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (list->time_count == SPYI_TIME_SLOTS) {
+        spyi_text_add(error, "the list has %u timestamps already, which is the most", SPYI_TIME_SLOTS);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, list->time_count, error);
+    if (status == SPY_OK) list->time_count++;
+    return status;
+}
+
+spy_status spy_list_timestamp(spy_command_list *list) {
+    const char *function = "spy_list_timestamp";
+    spy_status status = spyi_list_enter(list, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    return spyi_list_leave(list, function, spyi_list_timestamp(list, &error), &error);
+}

@@ -1,0 +1,73 @@
+// What declare_type.c and declare.c share: the tree's memory, and what is at hand while a tree is built.
+#ifndef SPYI_COMPILER_DECLARE_H
+#define SPYI_COMPILER_DECLARE_H
+
+#include "compiler/internal.h"
+
+typedef struct spyi_sl_block {
+    struct spyi_sl_block *next;
+    size_t size, used; // bytes behind this header
+} spyi_sl_block;
+
+struct spyi_declarations {
+    spyi_sl_block *blocks; // the newest first
+    bool failed;           // memory ran out: what is there is not whole
+    spy_decl root;
+    spy_type_info **by_id; // by spyi_type.id; NULL: not asked yet
+    uint32_t by_id_count;
+};
+
+// A type whose fields are still to be listed.
+typedef struct spyi_sl_pending {
+    spy_type_info *info;
+    const spyi_type *type;
+    spyi_sl_type *slang;
+    bool open;
+    uint32_t depth; // structs that it was met inside of
+} spyi_sl_pending;
+
+typedef struct spyi_sl_builder {
+    spyi_declarations *to;
+    spyi_unit *unit;
+    const spyi_sl_library *lib;
+    spyi_sl_live *live;
+    uint32_t open;  // generics that the walk is inside of
+    uint32_t depth; // structs whose fields are being listed
+    spyi_sl_pending *pending;
+    uint32_t pending_count, pending_capacity;
+    spyi_sl_type **types; // that the walk has met, where extensions look for theirs
+    uint32_t type_count, type_capacity;
+} spyi_sl_builder;
+
+SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to,
+                                  spyi_unit *unit); // under the lock
+SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
+
+// Memory that lives as long as the tree, zeroed; NULL and to->failed when there is none.
+SPYI_FN void *spyi_sl_take(spyi_declarations *to, size_t size);
+SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);        // a copy; never NULL
+SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text); // likewise; frees the text
+// A list that grows on the process allocator; false: out of memory.
+SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size);
+
+// A node without a place in the tree.
+SPYI_FN spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name);
+
+// Never NULL. `slang` may be NULL: it is looked up.
+SPYI_FN const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type,
+                                               spyi_sl_type *slang);
+SPYI_FN const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang);
+// Lists the fields of the structs that no declaration of the module has given theirs.
+SPYI_FN void spyi_sl_list_fields(spyi_sl_builder *b);
+
+typedef enum spyi_sl_attributed {
+    SPYI_SL_OF_FUNCTION,
+    SPYI_SL_OF_VARIABLE,
+    SPYI_SL_OF_TYPE
+} spyi_sl_attributed;
+SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, void *object, spy_decl *node);
+// Type, default value, modifiers and attributes of a variable, parameter, field or generic value.
+SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
+SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out); // as Slang writes it
+
+#endif // SPYI_COMPILER_DECLARE_H

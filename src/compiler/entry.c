@@ -1,0 +1,84 @@
+// Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
+#include "compiler/internal.h"
+
+static spyi_system spyi_sl_system(const char *semantic) {
+    static const struct {
+        const char *name;
+        spyi_system system;
+    } names[] = { { "SV_DISPATCHTHREADID", SPYI_SYSTEM_THREAD },
+                  { "SV_GROUPID", SPYI_SYSTEM_GROUP },
+                  { "SV_GROUPTHREADID", SPYI_SYSTEM_LOCAL },
+                  { "SV_GROUPINDEX", SPYI_SYSTEM_INDEX } };
+    char upper[32];
+    size_t n = semantic ? strlen(semantic) : 0;
+    if (n == 0 || n >= sizeof upper) return SPYI_SYSTEM_NONE;
+    for (size_t i = 0; i <= n; i++)
+        upper[i] = (char)(semantic[i] >= 'a' && semantic[i] <= 'z' ? semantic[i] - 'a' + 'A' : semantic[i]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(upper, names[i].name) == 0) return names[i].system;
+    return SPYI_SYSTEM_NONE;
+}
+
+// Whether the module itself declares it as an entry point.
+static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
+    bool found = false;
+    int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
+    for (int32_t i = 0; i < count && !found; i++) {
+        spyi_sl_entry_point *entry = NULL;
+        if (live->module->v->getDefinedEntryPoint(live->module, i, &entry) < 0 || !entry) continue;
+        spyi_sl_function *function = entry->v->getFunctionReflection(entry);
+        const char *own = function ? lib->spReflectionFunction_GetName(function) : NULL;
+        found = own && strcmp(own, name) == 0;
+        entry->v->release(entry);
+    }
+    return found;
+}
+
+void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_entry_point *entry = NULL;
+    memset(out, 0, sizeof *out);
+    if (!spyi_sl_name_is_safe(name)) return;
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 4);
+    live->module->v->findAndCheckEntryPoint(live->module, name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = entry ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
+        spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+        uint64_t size[3] = { 0, 0, 0 };
+        unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+        lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
+        // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
+        bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, name);
+        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
+        for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+            spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+            out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
+        }
+    }
+    if (entry) entry->v->release(entry);
+    spyi_global_unlock();
+}
+
+void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
+    spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+    unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+    out->block_size = 0;
+    for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+        spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
+        size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
+        out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (size && out->offsets[i] + size > out->block_size)
+            out->block_size = (uint32_t)(out->offsets[i] + size);
+    }
+    out->block_size = (uint32_t)spyi_align(out->block_size, 4);
+}

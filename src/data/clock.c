@@ -1,0 +1,68 @@
+// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
+#include "data/device.h"
+
+// The period's whole part exactly, so that large times keep their digits.
+SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
+    uint64_t whole = (uint64_t)period_ns;
+    return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
+}
+
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile.
+static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
+                                 spyi_text *error) {
+    const spy_backend *table = device->backend;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = ticks->storage;
+    use.begin = ticks->begin_bytes;
+    use.end = ticks->end_bytes;
+    use.writes = true;
+    spy_status status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    if (status != SPY_OK) return status;
+    uint64_t before = spyi_time_ns();
+    status = table->time_mark(device->gpu, 0, error);
+    if (status != SPY_OK) return status;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    status = table->time_store(device->gpu, &use.storage->chunk, use.storage->offset + use.begin, 1, barrier,
+                               error);
+    spyi_uses_done(device, barrier, false, status);
+    if (status == SPY_OK)
+        status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
+    *host_ns = before + (spyi_time_ns() - before) / 2;
+    return status;
+}
+
+static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
+    const spy_device_info *info = &device->base->limits.info;
+    spy_status status;
+    spy_shape one;
+    uint64_t ticks = 0;
+    if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
+        spyi_text_add(error, "'%s' has no timestamps", info->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    memset(&one, 0, sizeof one);
+    spy_tensor *tensor =
+        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+    if (!tensor) return status;
+    status = spyi_calibrate(device, tensor, &calibration->host_ns, error);
+    if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
+    calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return status;
+}
+
+spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration) {
+    const char *function = "spy_get_calibration";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (calibration) memset(calibration, 0, sizeof *calibration);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    spy_calibration got = { 0, 0 };
+    status = spyi_get_calibration(device, &got, &error);
+    if (status == SPY_OK && calibration) *calibration = got;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}

@@ -1,0 +1,365 @@
+// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
+#include "data/device.h"
+
+// >>fill
+
+#define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
+
+// All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
+static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
+    size_t stride = spyi_type_device_stride(t->type);
+    uint64_t grid = t->object.device->base->limits.fill_alignment;
+    char *word = (char *)pattern;
+    if (stride != 1 && stride != 2 && stride % 4) return false;
+    if (t->begin_bytes % grid || (t->end_bytes - t->begin_bytes) % grid) return false;
+    for (size_t i = 0; i < 4; i++) word[i] = element[i % stride];
+    for (size_t i = 4; i < stride; i++)
+        if (element[i] != element[i - 4]) return false;
+    return true;
+}
+
+static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, storage, t->begin_bytes, t->end_bytes, true));
+    spy_status status = device->backend->fill(device->gpu, &storage->chunk, storage->offset + t->begin_bytes,
+                                              t->end_bytes - t->begin_bytes, pattern, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    spyi_note_use(device, storage, t->begin_bytes, t->end_bytes, true,
+                  device->backend->open_submit(device->gpu));
+    return status;
+}
+
+// The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
+static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_storage *storage = t->storage;
+    uint64_t begin = t->begin_bytes, end = begin + at + size;
+    bool barrier = spyi_take_barrier(device, spyi_hazard(device, storage, begin, end, true));
+    spy_status status = device->backend->copy(device->gpu, &storage->chunk, storage->offset + begin + at,
+                                              &storage->chunk, storage->offset + begin, size, barrier, error);
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, storage, begin + at, end, true, submit);
+    spyi_note_use(device, storage, begin, begin + size, false, submit);
+    return status;
+}
+
+// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
+static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
+    size_t host_stride = spyi_type_host_stride(t->type);
+    uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
+    int64_t count = t->element_count;
+    if (t->contiguous && size > SPYI_FILL_BYTES)
+        count = stride < SPYI_FILL_BYTES ? (int64_t)(SPYI_FILL_BYTES / stride) : 1;
+    char *some = NULL;
+    if ((uint64_t)count <= SIZE_MAX / 2 / host_stride) some = (char *)malloc((size_t)count * host_stride);
+    if (!some) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (int64_t i = 0; i < count; i++) memcpy(some + (size_t)i * host_stride, element, host_stride);
+    spy_status status = spyi_tensor_move(t, 0, count, some, true, error);
+    free(some);
+    if (count == t->element_count) return status;
+    for (uint64_t done = (uint64_t)count * stride; done < size && status == SPY_OK;) {
+        uint64_t more = done < size - done ? done : size - done;
+        status = spyi_copy_within(t, done, more, error);
+        done += more;
+    }
+    return status;
+}
+
+// The tensor without what repeats its elements: stretched dimensions are written once.
+static spy_tensor spyi_without_repeats(const spy_tensor *t) {
+    spy_tensor once = *t;
+    for (uint32_t i = 0; i < once.shape.rank; i++)
+        if (once.strides.dims[i] == 0 && once.shape.dims[i] > 1) once.shape.dims[i] = 1;
+    spyi_tensor_measure(&once);
+    return once;
+}
+
+SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error) {
+    spy_tensor once = spyi_without_repeats(tensor), *t = &once;
+    size_t host_stride = spyi_type_host_stride(t->type), stride = spyi_type_device_stride(t->type);
+    if (t->element_count == 0) return SPY_OK;
+    char *host = (char *)calloc(1, host_stride + stride), *image = host ? host + host_stride : NULL;
+    if (!host) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (element) memcpy(host, element, host_stride);
+    spyi_type_to_device(t->type, image, host, 1);
+    uint32_t pattern = 0;
+    spy_status status = t->contiguous && spyi_repeat_pattern(t, image, &pattern)
+                            ? spyi_fill_range(t, pattern, error)
+                            : spyi_fill_elements(t, host, error);
+    free(host);
+    return status;
+}
+
+// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
+static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: {
+        size_t size = spyi_scalar_size(type->scalar);
+        for (uint32_t i = 0; i < type->rows * type->columns; i++)
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+        return true;
+    }
+    case SPYI_TYPE_ARRAY:
+        for (int64_t i = 0; i < type->count; i++)
+            if (!spyi_fill_scalars(type->element, value,
+                                   host + (size_t)i * spyi_type_host_stride(type->element)))
+                return false;
+        return true;
+    case SPYI_TYPE_STRUCT:
+        for (uint32_t i = 0; i < type->field_count; i++)
+            if (!spyi_fill_scalars(type->fields[i].type, value, host + type->fields[i].host_offset))
+                return false;
+        return true;
+    default: return false;
+    }
+}
+
+// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
+    *element = (char *)calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
+    if (!*element) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (spyi_fill_scalars(t->type, value, *element)) return SPY_OK;
+    spyi_text_add(error, "%g does not fit into %s", value, t->type->display);
+    free(*element);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_fill_tensor(spy_tensor *t, double value, spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    status = spyi_tensor_repeat(t, element, error);
+    free(element);
+    return status;
+}
+
+SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *t, double value, bool *repeats, uint32_t *pattern,
+                                     spyi_text *error) {
+    char *element;
+    spy_status status = spyi_fill_element(t, value, &element, error);
+    if (status != SPY_OK) return status;
+    char *image = element + spyi_type_host_stride(t->type);
+    spyi_type_to_device(t->type, image, element, 1);
+    *repeats = t->contiguous && spyi_repeat_pattern(t, image, pattern);
+    free(element);
+    return SPY_OK;
+}
+
+spy_status spy_tensor_fill(spy_tensor *tensor, double value) {
+    const char *function = "spy_tensor_fill";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = tensor->element_count ? spyi_fill_tensor(tensor, value, &error) : SPY_OK;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes) {
+    const char *function = "spy_tensor_fill_data";
+    spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!element)
+        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: element is NULL", function);
+    else if (size_bytes != spyi_type_host_stride(tensor->type))
+        status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
+                           "%s: one %s has %zu bytes in C's layout, size_bytes is %zu", function,
+                           tensor->type->display, spyi_type_host_stride(tensor->type), size_bytes);
+    else {
+        status = spyi_tensor_repeat(tensor, element, &error);
+        if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// >>copy
+
+// Whether one is the other with other scalars at most: a conversion scalar by scalar is then meant.
+static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
+    if (a == b) return true;
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case SPYI_TYPE_SCALAR: return true;
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: return a->rows == b->rows && a->columns == b->columns;
+    case SPYI_TYPE_ARRAY: return a->count == b->count && spyi_types_alike(a->element, b->element);
+    default: return false;
+    }
+}
+
+static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
+                               spyi_text *error) {
+    char scratch[8];
+    size_t size = spyi_scalar_size(from_type), i = 0;
+    while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
+        i++;
+    size_t element = scalars / (size_t)to->element_count;
+    spyi_text_add(error, "element %zu of from, ", i / element);
+    spyi_scalar_text(from + i * size, from_type, error);
+    spyi_text_add(error, ", does not fit into %s", spy_dtype_name(to->type->scalar));
+}
+
+// Reads all of `from` before `to` is written, so they may overlap.
+static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    size_t count = (size_t)to->element_count;
+    size_t from_size = count * spyi_type_host_stride(from->type),
+           to_size = count * spyi_type_host_stride(to->type);
+    char *data = (char *)malloc(from_size), *converted = data;
+    if (data && from->type != to->type) converted = (char *)malloc(to_size);
+    spy_status status = SPY_OK;
+    if (!data || !converted) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
+    if (status == SPY_OK && converted != data) {
+        size_t scalars =
+            from_size / spyi_scalar_size(from->type->scalar); // all there is: C pads none of these
+        if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
+            spyi_report_misfit(data, from->type->scalar, to, scalars, error);
+            status = SPY_ERROR_OUT_OF_RANGE;
+        }
+    }
+    if (status == SPY_OK) status = spyi_tensor_upload(to, converted, error);
+    if (converted != data) free(converted);
+    free(data);
+    return status;
+}
+
+// Elements that lie next to each other in both, counted from the last dimension.
+static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
+    int64_t run = 1;
+    for (uint32_t i = a->shape.rank; i-- > 0;) {
+        if (a->shape.dims[i] != 1 && (a->strides.dims[i] != run || b->strides.dims[i] != run)) break;
+        run *= a->shape.dims[i];
+    }
+    return run;
+}
+
+// Run by run on the device. None meets another one, so that one barrier serves all.
+static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, spyi_text *error) {
+    spy_device *device = to->object.device;
+    spyi_storage *out = to->storage, *in = from->storage;
+    int64_t size = (int64_t)spyi_type_device_stride(to->type), index[SPY_MAX_RANK] = { 0 };
+    bool barrier =
+        spyi_take_barrier(device, spyi_hazard(device, out, to->begin_bytes, to->end_bytes, true) ||
+                                      spyi_hazard(device, in, from->begin_bytes, from->end_bytes, false));
+    spy_status status = SPY_OK;
+    for (int64_t done = 0; done < to->element_count && status == SPY_OK; done += run) {
+        int64_t a = 0, b = 0, step = run;
+        for (uint32_t d = 0; d < to->shape.rank; d++) {
+            a += index[d] * to->strides.dims[d];
+            b += index[d] * from->strides.dims[d];
+        }
+        status = device->backend->copy(device->gpu, &out->chunk,
+                                       out->offset + to->offset_bytes + (uint64_t)(a * size), &in->chunk,
+                                       in->offset + from->offset_bytes + (uint64_t)(b * size),
+                                       (uint64_t)(run * size), barrier && done == 0, error);
+        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
+            int64_t n = to->shape.dims[d], at = index[d] + step;
+            index[d] = at % n;
+            step = at / n;
+        }
+    }
+    spyi_barrier_done(device, barrier, status);
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    spyi_note_use(device, out, to->begin_bytes, to->end_bytes, true, submit);
+    spyi_note_use(device, in, from->begin_bytes, from->end_bytes, false, submit);
+    return status;
+}
+
+// One recorded copy costs the device about what 4 KiB through host memory cost; below 64 waiting costs more.
+static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
+    return runs <= 64 || run_bytes >= 4096;
+}
+
+static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
+    bool same_type = to->type == from->type;
+    if (to->element_count == 0) return SPY_OK;
+    if (spyi_tensors_meet(to, from)) {
+        if (same_type && to->offset_bytes == from->offset_bytes &&
+            memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
+            return SPY_OK; // to itself
+        return spyi_copy_through_host(to, from, error);
+    }
+    int64_t run = spyi_common_run(to, from), size = (int64_t)spyi_type_device_stride(to->type);
+    if (same_type && spyi_runs_pay(run * size, to->element_count / run))
+        return spyi_copy_runs(to, from, run, error);
+    return spyi_copy_through_host(to, from, error);
+}
+
+static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
+    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
+        spyi_text_add(error, "from is not a living tensor of this device");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (to->shape.rank != from->shape.rank ||
+        memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
+        spyi_text_add(error, "expected from to have the shape ");
+        spyi_shape_text(&to->shape, error);
+        spyi_text_add(error, " of to, got ");
+        spyi_shape_text(&from->shape, error);
+        spyi_text_add(error, "; spy_create_broadcast() stretches it, spy_create_reshape() cuts it anew");
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    if (!spyi_types_alike(to->type, from->type)) {
+        spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_tensor_meets_itself(to)) {
+        spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
+                             "several times");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
+spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from) {
+    const char *function = "spy_tensor_copy";
+    spy_status entered = spyi_enter(to, SPYI_KIND_TENSOR, function);
+    if (entered != SPY_OK) return entered;
+    spy_device *device = to->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_check_copy(to, from, &error);
+    if (status == SPY_OK) status = spyi_copy(to, from, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+// >>where it lies
+
+uint64_t spy_tensor_address(spy_tensor *tensor) {
+    const char *function = "spy_tensor_address";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return 0;
+    spy_device *device = tensor->object.device;
+    const spyi_storage *storage = tensor->storage;
+    uint64_t address = 0;
+    if (storage->chunk.address) address = storage->chunk.address + storage->offset + tensor->offset_bytes;
+    else
+        spyi_fail(&device->ctx, SPY_ERROR_UNSUPPORTED,
+                  "%s: device '%s' has no pointers (SPY_FEATURE_POINTERS)", function,
+                  device->base->limits.info.name);
+    spyi_leave(device);
+    return address;
+}

@@ -1,0 +1,56 @@
+// A compute shader of the user's own, dispatched as it is: no text is made, but its parameters are packed where Slang has
+// placed them.
+#include "emit/internal.h"
+
+static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
+    spyi_pack *packs = (spyi_pack *)realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
+    if (!packs) return false;
+    out->packs = packs;
+    spyi_pack *pack = &packs[out->pack_count++];
+    memset(pack, 0, sizeof *pack);
+    pack->op = (uint8_t)op;
+    pack->leaf = (uint16_t)leaf;
+    pack->offset = offset;
+    return true;
+}
+
+static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
+                                  spyi_text *error) {
+    const spyi_node *n = &b->nodes[node];
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
+        spy_status status =
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+        if (status != SPY_OK) return status;
+    }
+    if (n->leaf < 0) return SPY_OK;
+    const spyi_leaf *leaf = &b->leaves[n->leaf];
+    spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR   ? SPYI_PACK_SCALAR
+                      : leaf->source == SPYI_SOURCE_BYTES  ? SPYI_PACK_BYTES
+                      : leaf->source == SPYI_SOURCE_INLINE ? SPYI_PACK_INLINE
+                                                           : SPYI_PACK_KIND;
+    if (leaf->source == SPYI_SOURCE_KIND && !leaf->field_size) return SPY_OK;
+    if (spyi_leaf_in_memory(leaf) || leaf->splat) {
+        spyi_text_add(error, "'%s': a shader takes %s as it is; give all its numbers from host memory",
+                      leaf->path, leaf->type->display);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (spyi_entry_pack(out, op, (uint32_t)n->leaf, offset)) return SPY_OK;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
+    spy_status status = SPY_OK;
+    out->block_size = entry->block_size;
+    for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
+        status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
+    uint32_t most = function->object.device->base->limits.max_block_bytes;
+    if (status == SPY_OK && out->block_size > most) {
+        spyi_text_add(error,
+                      "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
+                      out->block_size, most);
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    return status;
+}

@@ -1,0 +1,85 @@
+// Marks in the open command buffer: labels for debug tools, and GPU times that are stored in memory.
+#include "vk/internal.h"
+
+// Vulkan lets a label end in another command buffer than it began in, but Mesa before 23.1 crashes there: each batch
+// closes what is open and the next one opens it again. Deeper labels than there is room for are left out.
+
+static bool spyi_vk_has_labels(const spyi_vk_gpu *gpu) {
+    const spyi_vk_instance *instance = &gpu->instance;
+    return instance->begin_label != NULL && instance->end_label != NULL && instance->insert_label != NULL;
+}
+
+static VkDebugUtilsLabelEXT spyi_vk_label_info(const char *name) {
+    VkDebugUtilsLabelEXT label;
+    SPYI_VK_ZERO(label);
+    label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
+    label.pLabelName = name;
+    return label;
+}
+
+static uint32_t spyi_vk_shown_labels(const spyi_vk_gpu *gpu) {
+    return gpu->label_depth < SPYI_VK_LABELS ? gpu->label_depth : SPYI_VK_LABELS;
+}
+
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < spyi_vk_shown_labels(gpu); i++) {
+        VkDebugUtilsLabelEXT label = spyi_vk_label_info(gpu->labels[i]);
+        gpu->instance.begin_label(gpu->commands, &label);
+    }
+}
+
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < spyi_vk_shown_labels(gpu); i++) gpu->instance.end_label(gpu->batch->commands);
+}
+
+static void spyi_vk_push_label(spyi_vk_gpu *gpu, const char *name) {
+    uint32_t at = gpu->label_depth++;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    if (at >= SPYI_VK_LABELS) return;
+    (void)snprintf(gpu->labels[at], sizeof gpu->labels[at], "%s", name);
+    gpu->instance.begin_label(gpu->commands, &label);
+}
+
+static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
+    if (gpu->label_depth == 0) return;
+    if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
+}
+
+SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, spyi_label kind, const char *name, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
+    spy_status status;
+    if (!spyi_vk_has_labels(gpu)) return SPY_OK;
+    status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    switch (kind) {
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, name); break;
+    case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
+    case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
+    }
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+// A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
+SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_make_queries(gpu, &gpu->marks, SPYI_TIME_SLOTS, error);
+    if (status == SPY_OK) status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    gpu->vk.vkCmdResetQueryPool(gpu->commands, gpu->marks, slot, 1);
+    gpu->vk.vkCmdWriteTimestamp(gpu->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, gpu->marks, slot);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                      bool barrier, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, count, (VkBuffer)to->handle, offset,
+                                      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    return spyi_vk_recorded(gpu, true, error);
+}

@@ -1,0 +1,227 @@
+// Where modules' text comes from, looked at from inside: stamps of files, which spellings of a path are one file, the
+// seal of precompiled modules, and options on targets that cannot have them.
+#include "spy_test.h"
+#ifdef SPY_TEST_SPLIT
+#include "compiler/internal.h"
+#endif
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static const char *in(const char *name) {
+    static char paths[4][200];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, 200, "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const char *text) {
+    assert_true(spyi_file_write(in(name), text, strlen(text)));
+}
+
+static int setup(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/spyi_test_source_%ld", (long)getpid());
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(mkdir(in("sub"), 0700), 0);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    static const char *const names[] = { "a", "b", "a.slang", "sub/b.slang", "sub" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) (void)remove(in(names[i]));
+    (void)remove(folder);
+    return 0;
+}
+
+static void test_stamps(void **state) {
+    (void)state;
+    assert_true(spyi_file_stamp(in("a")) == 0);
+    assert_true(spyi_file_stamp(folder) == 0); // a folder is no file
+    assert_true(spyi_file_stamp(NULL) == 0);
+    put("a", "one");
+    uint64_t first = spyi_file_stamp(in("a"));
+    assert_true(first != 0 && spyi_file_stamp(in("a")) == first);
+    // Written again with as many bytes, until the clock of the file system has moved on.
+    uint64_t second = first;
+    for (time_t end = time(NULL) + 5; second == first && time(NULL) < end;) {
+        put("a", "two");
+        second = spyi_file_stamp(in("a"));
+    }
+    assert_true(second != first);
+    // Another file of the same size in its place.
+    put("b", "six");
+    assert_int_equal(rename(in("b"), in("a")), 0);
+    assert_true(spyi_file_stamp(in("a")) != second);
+    assert_int_equal(remove(in("a")), 0);
+    assert_true(spyi_file_stamp(in("a")) == 0);
+}
+
+// A frame as Slang's files have one, round bytes that mean nothing.
+static void make_frame(spyi_text *bytes, size_t inner) {
+    uint8_t head[12] = { 'R', 'I', 'F', 'F', 0, 0, 0, 0, 's', 'm', 'o', 'd' };
+    size_t size = inner + 4;
+    for (int i = 0; i < 4; i++) head[4 + i] = (uint8_t)(size >> (8 * i));
+    spyi_text_add_n(bytes, (const char *)head, sizeof head);
+    for (size_t i = 0; i < inner; i++) {
+        char c = (char)(i * 37);
+        spyi_text_add_n(bytes, &c, 1);
+    }
+}
+
+static void test_seal(void **state) {
+    (void)state;
+    spyi_text good = { NULL, 0, 0 }, bad = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    make_frame(&good, 100);
+    spyi_source_seal(&good);
+    // Every bit that differs, and every length that is less, is told without asking libslang, which is not even there;
+    // but for the length without the seal.
+    for (size_t bit = 0; bit < good.size * 8; bit++) {
+        spyi_text_clear(&bad);
+        spyi_text_clear(&error);
+        spyi_text_add_n(&bad, good.data, good.size);
+        bad.data[bit / 8] = (char)(bad.data[bit / 8] ^ (1 << (bit % 8)));
+        assert_false(spyi_source_unseal(NULL, NULL, &bad, &error));
+        assert_non_null(strstr(spyi_text_str(&error), "damaged"));
+    }
+    for (size_t size = 0; size < good.size; size++) {
+        if (size == 112) continue;
+        spyi_text_clear(&bad);
+        spyi_text_clear(&error);
+        if (size) spyi_text_add_n(&bad, good.data, size);
+        assert_false(spyi_source_unseal(NULL, NULL, &bad, &error));
+        assert_non_null(strstr(spyi_text_str(&error), "damaged"));
+    }
+    spyi_text_free(&good);
+    spyi_text_free(&bad);
+    spyi_text_free(&error);
+    assert_true(spyi_source_is_precompiled("a/b.slang-module"));
+    assert_false(spyi_source_is_precompiled("a/b.slang"));
+    assert_false(spyi_source_is_precompiled(NULL));
+}
+
+typedef struct env {
+    spyi_context ctx;
+    spyi_types *types;
+    spyi_compiler *compiler;
+    spyi_text error;
+} env;
+
+static void open_env(env *t, spyi_target target) {
+    spy_device_desc device;
+    spyi_compiler_desc desc;
+    if (!getenv("SLANGPY_SLANG_LIBRARY")) {
+        print_message("SLANGPY_SLANG_LIBRARY is not set\n");
+        skip();
+    }
+    memset(t, 0, sizeof *t);
+    memset(&device, 0, sizeof device);
+    memset(&desc, 0, sizeof desc);
+    spyi_context_init(&t->ctx, &device);
+    t->types = spyi_types_create(target);
+    desc.target = target;
+    t->compiler = spyi_compiler_create(&t->ctx, t->types, &desc);
+    assert_non_null(t->compiler);
+}
+
+static void close_env(env *t) {
+    spyi_compiler_destroy(t->compiler);
+    spyi_types_destroy(t->types);
+    spyi_context_destroy(&t->ctx);
+    spyi_text_free(&t->error);
+}
+
+static spyi_unit *load(env *t, const char *path) {
+    spyi_unit_desc desc;
+    spyi_unit *unit = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.path = path;
+    spy_status status = spyi_unit_load(t->compiler, &desc, &unit, &t->error);
+    if (status != SPY_OK) print_error("%s\n", spyi_text_str(&t->error));
+    assert_int_equal(status, SPY_OK);
+    return unit;
+}
+
+static void test_reads(void **state) {
+    (void)state;
+    env t;
+    open_env(&t, SPYI_TARGET_SPIRV);
+    put("a.slang", "import \"sub/b\";\nfloat f(float x) { return b(x); }\n");
+    put("sub/b.slang", "public float b(float x) { return x; }\n");
+    spyi_unit *a = load(&t, in("a.slang"));
+    static const char *const spellings[] = { "sub/b.slang", "./sub/b.slang", "sub/../sub/./b.slang",
+                                             "sub//b.slang" };
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        spyi_unit *b = load(&t, in(spellings[i]));
+        assert_true(spyi_unit_reads(a, b));
+        assert_false(spyi_unit_reads(b, a));
+        assert_true(spyi_unit_reads(b, b));
+        spyi_unit_release(b);
+    }
+    // The same without a folder before it.
+    char before[400];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(in("sub")), 0);
+    spyi_unit *near = load(&t, "b.slang"), *climbing = load(&t, "../a.slang");
+    assert_true(spyi_unit_reads(climbing, climbing));
+    assert_false(spyi_unit_reads(near, climbing));
+    assert_int_equal(chdir(before), 0);
+    spyi_unit_release(near);
+    spyi_unit_release(climbing);
+    // What came from memory has no file that another could read.
+    spyi_unit_desc desc;
+    spyi_unit *memory = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.source = "float f(float x) { return x; }\n";
+    desc.name = "b";
+    assert_int_equal(spyi_unit_load(t.compiler, &desc, &memory, &t.error), SPY_OK);
+    assert_false(spyi_unit_reads(a, memory));
+    assert_false(spyi_unit_changed(memory));
+    spyi_unit_release(memory);
+    assert_false(spyi_unit_changed(a));
+    assert_int_equal(remove(in("sub/b.slang")), 0);
+    assert_true(spyi_unit_changed(a));
+    spyi_unit_release(a);
+    close_env(&t);
+}
+
+static void test_other_target(void **state) {
+    (void)state;
+    env t;
+    open_env(&t, SPYI_TARGET_CUDA);
+    spyi_unit_desc desc;
+    spyi_unit *unit = NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.source = "float f(float x) { return x; }\n";
+    desc.options.optimization = SPY_OPTIMIZATION_NONE;
+    desc.options.debug_info = SPY_DEBUG_INFO_NONE;
+    desc.options.warnings_as_errors = desc.options.experimental_features = true;
+    assert_int_equal(spyi_unit_load(t.compiler, &desc, &unit, &t.error), SPY_OK);
+    spyi_unit_release(unit);
+    for (int i = 0; i < 3; i++) { // never silently dropped
+        memset(&desc.options, 0, sizeof desc.options);
+        if (i == 0) desc.options.optimization = SPY_OPTIMIZATION_LOW;
+        if (i == 1) desc.options.debug_info = SPY_DEBUG_INFO_LINES;
+        if (i == 2) desc.options.float_mode = SPY_FLOAT_MODE_FAST;
+        spyi_text_clear(&t.error);
+        assert_int_equal(spyi_unit_load(t.compiler, &desc, &unit, &t.error), SPY_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(spyi_text_str(&t.error), "SPIR-V only"));
+        assert_null(unit);
+    }
+    close_env(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_seal),
+        cmocka_unit_test(test_reads),
+        cmocka_unit_test(test_other_target),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
