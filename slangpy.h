@@ -1338,6 +1338,17 @@ spy_arg spy_map(spy_arg arg, spy_dims dims);
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
 
+// >>packed arguments
+
+typedef struct spy_packed spy_packed;
+
+// A copy of an argument with all that it points to (host data, fields, names; tensors are retained), to be given to many
+// calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
+spy_packed *spy_pack(spy_device *device, spy_arg arg);
+spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
+// Before the device goes. NULL is ignored.
+void spy_release_packed(spy_packed *packed);
+
 // >>calling
 
 // Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
@@ -5061,7 +5072,7 @@ SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
 // The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
 SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
-SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
+SPYI_FN bool spyi_unit_imports_library(const spyi_unit *unit); // slangpy, itself or through what it imports
 
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
@@ -5696,6 +5707,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    bool imports_library;   // slangpy
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;
@@ -7583,8 +7595,11 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
         compiler->loading = &loading;
         unit->live = spyi_sl_live_open(unit, &content, &messages);
         compiler->loading = NULL;
-        if (unit->live)
+        if (unit->live) {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
+            spyi_sl_module *library = NULL;
+            unit->imports_library = spyi_sl_is_loaded(unit->live->session, "slangpy", &library);
+        }
         if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -7669,12 +7684,8 @@ const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
 
-bool spyi_unit_imports(spyi_unit *unit, const char *name) {
-    spyi_sl_module *module = NULL;
-    spyi_global_lock();
-    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
-    spyi_global_unlock();
-    return found;
+bool spyi_unit_imports_library(const spyi_unit *unit) {
+    return unit->imports_library;
 }
 
 uint32_t spyi_unit_serial(const spyi_unit *unit) {
@@ -10382,6 +10393,123 @@ spy_arg spy_map(spy_arg arg, spy_dims dims) {
 spy_arg spy_cast(spy_arg arg, const char *type) {
     arg.type = type;
     return arg;
+}
+
+// >>data/packed.c -------------------------------------------------------------------------------------------
+
+// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and again.
+
+struct spy_packed {
+    spy_arg arg;
+    char *name, *type;
+    void *data;         // of host values
+    spy_packed *fields; // of structs
+    spy_arg *items;     // the fields' arguments, next to each other
+    size_t field_count;
+};
+
+static void spyi_packed_clear(spy_packed *p) {
+    for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
+    if (p->arg.kind == SPY_ARG_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    free(p->fields);
+    free(p->items);
+    free(p->data);
+    free(p->name);
+    free(p->type);
+    memset(p, 0, sizeof *p);
+}
+
+static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
+    *size = 0;
+    if (arg->kind == SPY_ARG_DATA) *size = arg->count;
+    if (arg->kind == SPY_ARG_ARRAY) {
+        spy_shape shape;
+        memset(&shape, 0, sizeof shape);
+        if (arg->count > SPY_MAX_RANK) return "its rank is above SPY_MAX_RANK";
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        int64_t count = spyi_shape_count(&shape);
+        if (count < 0) return "its shape has a negative or too large size";
+        *size = (size_t)count * spyi_scalar_size(arg->dtype);
+    }
+    return *size && !arg->value.data ? "its host data is NULL" : NULL;
+}
+
+// Copies `arg` into `p`; on failure *problem says what is wrong with it, and p is to be cleared.
+static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const char **problem) {
+    size_t size = 0;
+    *problem = NULL;
+    memset(p, 0, sizeof *p);
+    p->arg = *arg;
+    p->arg.value.u = 0; // until what it points to is ours
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW)
+        *problem = "outputs cannot be packed";
+    else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
+        *problem = "a grid cannot be packed: its desc is the caller's";
+    else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
+        *problem = "expected a living tensor";
+    else if (arg->kind == SPY_ARG_STRUCT &&
+             ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
+        *problem = "its fields are NULL, too many, or nested too deep";
+    else *problem = spyi_packed_bytes(arg, &size);
+    if (*problem) return false;
+    p->name = spyi_strdup(arg->name);
+    p->type = spyi_strdup(arg->type);
+    p->arg.name = p->name;
+    p->arg.type = p->type;
+    *problem = "out of host memory";
+    if ((arg->name && !p->name) || (arg->type && !p->type)) return false;
+    if (size) {
+        p->data = malloc(size);
+        if (!p->data) return false;
+        memcpy(p->data, arg->value.data, size);
+        p->arg.value.data = p->data;
+    } else if (arg->kind == SPY_ARG_STRUCT) {
+        p->fields = (spy_packed *)calloc(arg->count + 1, sizeof *p->fields);
+        p->items = (spy_arg *)calloc(arg->count + 1, sizeof *p->items);
+        if (!p->fields || !p->items) return false;
+        for (size_t i = 0; i < arg->count; i++) {
+            p->field_count = i + 1;
+            if (!spyi_packed_copy(&p->fields[i], &arg->value.fields[i], depth + 1, problem)) return false;
+            p->items[i] = p->fields[i].arg;
+        }
+        p->arg.value.fields = p->items;
+    } else {
+        p->arg.value = arg->value;
+        if (arg->kind == SPY_ARG_TENSOR) spy_retain_tensor(arg->value.tensor);
+    }
+    *problem = NULL;
+    return true;
+}
+
+spy_packed *spy_pack(spy_device *device, spy_arg arg) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
+    const char *problem = "out of host memory";
+    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    if (p && !spyi_packed_copy(p, &arg, 0, &problem)) {
+        spyi_packed_clear(p);
+        free(p);
+        p = NULL;
+    }
+    if (!p)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
+                  arg.name ? arg.name : "", problem);
+    spyi_leave(device);
+    return p;
+}
+
+spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
+    spy_arg arg;
+    if (packed) arg = packed->arg;
+    else memset(&arg, 0, sizeof arg); // a kind that the call refuses
+    arg.name = name;
+    return arg;
+}
+
+void spy_release_packed(spy_packed *packed) {
+    if (!packed) return;
+    spyi_packed_clear(packed);
+    free(packed);
 }
 
 // >>data/pool.c ---------------------------------------------------------------------------------------------
@@ -14576,6 +14704,7 @@ typedef struct spyi_place_text {
 struct spyi_value_kind {
     const char *name; // in messages: "call_id"
     // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
     bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);
@@ -14756,7 +14885,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         if (!arg->custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return arg->custom->describe(arg, v, &problem)
+        return !arg->custom->describe || arg->custom->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
@@ -15858,7 +15987,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
-        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
+        attempt.bound.call_info = spyi_unit_imports_library(function->module->unit);
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -17170,13 +17299,6 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
 
 // call_id and thread_id: where the element is in the call.
 
-static bool spyi_call_id_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    (void)arg;
-    (void)value;
-    (void)problem;
-    return true;
-}
-
 static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     (void)types;
     (void)value;
@@ -17193,10 +17315,10 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    at->element);
 }
 
-static const spyi_value_kind spyi_call_id_kind = { "call_id", spyi_call_id_describe, spyi_call_id_bind,
-                                                   NULL,      spyi_call_id_load,     NULL };
-static const spyi_value_kind spyi_thread_id_kind = { "thread_id", spyi_call_id_describe, spyi_call_id_bind,
-                                                     NULL,        spyi_thread_id_load,   NULL };
+static const spyi_value_kind spyi_call_id_kind = { "call_id",         NULL, spyi_call_id_bind, NULL,
+                                                   spyi_call_id_load, NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id",         NULL, spyi_call_id_bind, NULL,
+                                                     spyi_thread_id_load, NULL };
 
 spy_arg spy_arg_call_id(const char *name) {
     return spyi_custom_arg(name, &spyi_call_id_kind);
@@ -17508,7 +17630,8 @@ static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_lea
     long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
     const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
     bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
-                spyi_fit_memory(value->type, element, true, &fit) && rank + fit.consumed <= SPY_MAX_RANK;
+                spyi_fit_memory(value->type, element, true, &fit) &&
+                (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
     if (good) {
         spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
         leaf->kind_type = spyi_type_other(types, passed.data)->name;
@@ -17674,13 +17797,6 @@ SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value
 
 // What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
 
-static bool spyi_system_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    (void)arg;
-    (void)value;
-    (void)problem;
-    return true;
-}
-
 static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
     (void)types;
@@ -17715,10 +17831,10 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
 }
 
 static const spyi_value_kind spyi_system_kinds[] = {
-    { "SV_DispatchThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_thread_load, NULL },
-    { "SV_GroupID", spyi_system_describe, spyi_system_bind, NULL, spyi_group_load, NULL },
-    { "SV_GroupThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_local_load, NULL },
-    { "SV_GroupIndex", spyi_system_describe, spyi_system_bind, NULL, spyi_index_load, NULL },
+    { "SV_DispatchThreadID", NULL, spyi_system_bind, NULL, spyi_thread_load, NULL },
+    { "SV_GroupID", NULL, spyi_system_bind, NULL, spyi_group_load, NULL },
+    { "SV_GroupThreadID", NULL, spyi_system_bind, NULL, spyi_local_load, NULL },
+    { "SV_GroupIndex", NULL, spyi_system_bind, NULL, spyi_index_load, NULL },
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
@@ -17726,7 +17842,9 @@ SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
 }
 
 SPYI_FN bool spyi_is_system(const spyi_value *value) {
-    return value->custom && value->custom->describe == spyi_system_describe;
+    for (size_t i = 0; i < sizeof spyi_system_kinds / sizeof spyi_system_kinds[0]; i++)
+        if (value->custom == &spyi_system_kinds[i]) return true;
+    return false;
 }
 
 // >>call/call_internal.h ------------------------------------------------------------------------------------

@@ -182,8 +182,9 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
-// Whether the layout of a field of that type would need a struct whose fields we do not know: an extern one, above all.
-static bool spyi_sl_holds_extern(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+// Whether libslang might not come back from laying out a field of that type: it holds an extern struct or another whose
+// fields we do not know, or points to a struct, which may point to ever new ones.
+static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
     const spyi_sl_library *lib = unit->compiler->library;
     unsigned kind = slang ? lib->spReflectionType_GetKind(slang) : 0;
     if (kind == SPYI_SL_KIND_STRUCT) {
@@ -191,11 +192,15 @@ static bool spyi_sl_holds_extern(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         return type->kind == SPYI_TYPE_OTHER && type->field_count == 0;
     }
     if (kind == SPYI_SL_KIND_RESOURCE)
-        return spyi_sl_holds_extern(unit, live, lib->spReflectionType_GetResourceResultType(slang));
+        return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetResourceResultType(slang));
+    if (kind == SPYI_SL_KIND_POINTER) {
+        spyi_sl_type *to = lib->spReflectionType_GetElementType(slang);
+        return !to || spyi_sl_to_type(unit, live, to, false)->kind > SPYI_TYPE_MATRIX;
+    }
     if (kind != SPYI_SL_KIND_ARRAY && kind != SPYI_SL_KIND_CONSTANT_BUFFER &&
         kind != SPYI_SL_KIND_PARAMETER_BLOCK)
         return false;
-    return spyi_sl_holds_extern(unit, live, lib->spReflectionType_GetElementType(slang));
+    return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
 static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
@@ -206,7 +211,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_type *type = NULL;
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
-        if (!v || spyi_sl_holds_extern(unit, live, lib->spReflectionVariable_GetType(v)))
+        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
             return spyi_type_other(types, name);
     }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
