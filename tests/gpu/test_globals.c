@@ -403,6 +403,85 @@ static void test_hazards(void **state) {
     assert_memory_equal(got, want, sizeof got);
 }
 
+// Compute shaders of the module's own take buffers, constant buffers and globals as functions do.
+static void test_shaders(void **state) {
+    (void)state;
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "shaders",
+                                                "struct Part { float a; int n; }\n"
+                                                "struct Set { StructuredBuffer<float> from; float add; RWStructuredBuffer<float> to; }\n"
+                                                "uniform float gain;\n"
+                                                "StructuredBuffer<float> table;\n"
+                                                "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
+                                                "void scale(uint3 t : SV_DispatchThreadID, uniform StructuredBuffer<float> from, uniform float k,\n"
+                                                "           uniform RWStructuredBuffer<float> to, uniform ConstantBuffer<Part> part)\n"
+                                                "{ if (int(t.x) < part.n) to[t.x] = from[t.x] * k * gain + part.a; }\n"
+                                                "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
+                                                "void sets(uint3 t : SV_DispatchThreadID, uniform ParameterBlock<Set> set, uniform Set other, uniform int shift)\n"
+                                                "{ set.to[t.x] = set.from[t.x] + set.add + table[t.x + shift] * gain + other.from[t.x] + other.add; }\n"
+                                                "void plain(uint3 t : SV_DispatchThreadID, StructuredBuffer<float> from, RWStructuredBuffer<float> to, ConstantBuffer<Part> part)\n"
+                                                "{ to[t.x] = from[t.x] + part.a * gain; }\n"));
+    struct part {
+        float a;
+        int32_t n;
+    } part = { 100, 7 };
+    float data[8], zeros[8] = { 0 }, got[8];
+    for (int i = 0; i < 8; i++) data[i] = (float)i;
+    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), data));
+    spy_tensor *y = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
+    spy_tensor *z = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
+    spy_uint3 eight = { 8, 1, 1 }, four = { 4, 1, 1 };
+    for (int round = 1; round < 4; round++) {
+        float gain = (float)round;
+        spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("gain", gain), spy_arg_tensor("table", x)));
+        OK(spy_dispatch(fn(m, "scale"), eight, SPY_ARGS(spy_arg_tensor("from", x), spy_arg_f32("k", 2), spy_arg_tensor("to", y),
+                                                         spy_arg_data("part", &part, sizeof part)), &o));
+        OK(spy_tensor_read(y, got, sizeof got));
+        for (int i = 0; i < 8; i++) assert_float_equal(got[i], i < 7 ? data[i] * 2 * gain + 100 : 0, 0);
+        spy_arg set = spy_arg_struct("set", SPY_ARGS(spy_arg_tensor("from", x), spy_arg_f32("add", 10), spy_arg_tensor("to", z)));
+        spy_arg other = spy_arg_struct("other", SPY_ARGS(spy_arg_tensor("from", y), spy_arg_f32("add", 0.5f), spy_arg_tensor("to", z)));
+        OK(spy_dispatch(fn(m, "sets"), four, SPY_ARGS(set, other, spy_arg_i32("shift", 1)), &o));
+        OK(spy_tensor_read(z, got, sizeof got));
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], data[i] + 10 + data[i + 1] * gain + data[i] * 2 * gain + 100 + 0.5f, 0);
+        OK(spy_dispatch(fn(m, "plain"), eight, SPY_ARGS(spy_arg_tensor("from", x), spy_arg_tensor("to", z), spy_arg_data("part", &part, sizeof part)), &o));
+        OK(spy_tensor_read(z, got, sizeof got));
+        for (int i = 0; i < 8; i++) assert_float_equal(got[i], data[i] + 100 * gain, 0);
+    }
+    spy_call_options none = globals_of(SPY_NO_ARGS);
+    FAILS(SPY_ERROR_NOT_FOUND, spy_dispatch(fn(m, "plain"), eight, SPY_ARGS(spy_arg_tensor("from", x), spy_arg_tensor("to", z),
+                                                                            spy_arg_data("part", &part, sizeof part)), &none), "'gain'");
+}
+
+// A list keeps the values that its calls were recorded with, whatever the globals are later.
+static void test_lists(void **state) {
+    (void)state;
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "listed", globals_source));
+    float got[4], data[4] = { 5, 6, 7, 8 };
+    int32_t index[4] = { 0, 1, 2, 3 };
+    spy_tensor *i4 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), index));
+    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *out[20];
+    spy_command_list *list = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
+    for (int n = 0; n < 20; n++) {
+        out[n] = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+        spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("gain", (float)n), spy_arg_tensor("table", x)));
+        o.append_to = list;
+        OK(spy_call_with(fn(m, n % 2 ? "scaled" : "looked_up"), SPY_ARGS(spy_arg_tensor("i", i4), spy_arg_tensor("_result", out[n])), &o));
+    }
+    OK(spy_list_finish(list));
+    for (int round = 0; round < 3; round++) {
+        for (int n = 0; n < 20; n++) OK(spy_tensor_fill(out[n], -1));
+        OK(spy_list_submit(list));
+        for (int n = 0; n < 20; n++) {
+            OK(spy_tensor_read(out[n], got, sizeof got));
+            for (int i = 0; i < 4; i++) {
+                float want = n % 2 ? (float)(n * i) : data[i];
+                assert_float_equal(got[i], want, 0);
+            }
+        }
+    }
+    spy_release_command_list(list);
+}
+
 static void write_hook(spy_globals *globals, void *user) {
     float *v = (float *)user;
     spy_set_global(globals, "gain", spy_arg_f32(NULL, v[0]++));
@@ -492,6 +571,8 @@ int main(void) {
         cmocka_unit_test_setup(test_buffer_globals, need_device),
         cmocka_unit_test_setup(test_changing_values, need_device),
         cmocka_unit_test_setup(test_hazards, need_device),
+        cmocka_unit_test_setup(test_shaders, need_device),
+        cmocka_unit_test_setup(test_lists, need_device),
         cmocka_unit_test_setup(test_write_hook, need_device),
         cmocka_unit_test_setup(test_bad_globals, need_device),
     };
