@@ -6050,10 +6050,44 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
+// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
+// prints with all its defaults and then does not read, is "float3*".
+static char *spyi_readable_name(spyi_types *types, const char *name) {
+    const char *defaults = ", Access.ReadWrite, AddressSpace.Device, DefaultDataLayout>";
+    spyi_text out = { NULL, 0, 0 };
+    bool pointer = false;
+    for (const char *c = name; *c; c++) {
+        bool begins = c == name || strchr("<, ", c[-1]);
+        size_t size = begins && (strncmp(c, "vector<", 7) == 0 || strncmp(c, "matrix<", 7) == 0)
+                          ? strcspn(c, ">") + 1
+                          : 0;
+        spyi_text inner = { NULL, 0, 0 };
+        const spyi_type *type = NULL;
+        if (size && c[size - 1]) {
+            spyi_text_add_n(&inner, c, size);
+            type = spyi_type_parse(types, spyi_text_str(&inner));
+            spyi_text_free(&inner);
+        }
+        if (type) {
+            spyi_text_add(&out, "%s", type->display);
+            c += size - 1;
+        } else if (c == name && strncmp(c, "Ptr<", 4) == 0 && strstr(c, defaults)) {
+            pointer = true;
+            c += 3;
+        } else if (pointer && strcmp(c, defaults) == 0) {
+            spyi_text_add(&out, "*");
+            break;
+        } else {
+            spyi_text_add_n(&out, c, 1);
+        }
+    }
+    return spyi_type_take(&out);
+}
+
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_strdup(t.name);
+    t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }
@@ -6064,7 +6098,7 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
-    t.display = spyi_strdup(name);
+    t.display = spyi_readable_name(types, name);
     t.host_align = t.device_align = 1;
     t.fields = copy;
     t.field_count = count;
@@ -14718,8 +14752,11 @@ struct spyi_value_kind {
 
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// What such a parameter takes, for messages; NULL: it is none.
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
-SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
+SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out);
 
 // A parameter or field of the kernel's call, built from a leaf or from its own fields.
 typedef struct spyi_node {
@@ -15534,7 +15571,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
-                             type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
+                             type->kind == SPYI_TYPE_VOID ? ""
+                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                                                          : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -15555,7 +15594,13 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (kind) return spyi_bind_kind(a, leaf, v, kind);
+    if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
+    if (kind && leaf->kind_type &&
+        strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
+        a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
+        a->cost += 8;
+    }
+    if (kind) return true;
     switch (v->kind) {
     case SPY_ARG_TENSOR:
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
@@ -15848,7 +15893,7 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER) spyi_whole_type_name(type, v, &name);
+    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
     return whole ? whole : type;
@@ -15909,7 +15954,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
         open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
-                        !spyi_kind_of_parameter(types[p], &a->values->items[of_param[p]]));
+                        !spyi_kind_takes(types[p]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -15998,8 +16043,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->source != SPYI_SOURCE_KIND && leaf->consumed > sizes[leaf->value])
-                sizes[leaf->value] = (uint8_t)leaf->consumed;
+            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
+            while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
+                sized_dims++;
+            if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
         }
         fitting += good;
         sized = sized || (good && attempt.sized);
@@ -16261,7 +16308,9 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
                      ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
                            type->scalar >= SPY_FLOAT16
-                     : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
+                     : type->kind == SPYI_TYPE_OTHER
+                           ? strncmp(type->name, "Ptr<", 4) == 0
+                           : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
     return alias ? type->display : type->name;
 }
 
@@ -17382,7 +17431,10 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     (void)error;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
-        out[leaf->batch_rank + d] = desc->stride.rank ? (int32_t)desc->stride.dims[d] : 1;
+        // A size of 1 that the call stretches is the same for all elements, as with any argument.
+        out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
+                                    : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
+                                                             : 1;
     }
     return true;
 }
@@ -17434,7 +17486,8 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     (void)leaf;
     (void)error;
     out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
-    out[1] = (int32_t)value->arg->dims[SPYI_RANGE_STEP];
+    // A single one that the call stretches is the same for all elements, as with any size of 1.
+    out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
     return true;
 }
 
@@ -17671,13 +17724,14 @@ static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
 // How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
 static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     int64_t pack = 1;
-    for (uint32_t d = t->shape.rank; d-- > 0 && leaf->consumed_dims[d - leaf->batch_rank] != -1;) {
-        if (t->shape.dims[d] != 1 && t->strides.dims[d] != pack) return 0;
-        pack *= t->shape.dims[d];
-        if (d == leaf->batch_rank) break;
+    uint32_t outer = t->shape.rank;
+    while (outer > leaf->batch_rank && leaf->consumed_dims[outer - 1 - leaf->batch_rank] != -1) {
+        outer--;
+        if (t->shape.dims[outer] != 1 && t->strides.dims[outer] != pack) return 0;
+        pack *= t->shape.dims[outer];
     }
-    for (uint32_t d = 0; d < t->shape.rank && pack > 1; d++)
-        if (t->shape.dims[d] > 1 && t->strides.dims[d] >= pack && t->strides.dims[d] % pack) return 0;
+    for (uint32_t d = 0; d < outer; d++)
+        if (t->shape.dims[d] > 1 && t->strides.dims[d] % pack) return 0;
     return pack;
 }
 
@@ -17730,11 +17784,13 @@ static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_l
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
         spyi_fit fit;
-        good = element && spyi_fit_memory(value->type, element, true, &fit);
+        good = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank;
         leaf->reads = true;
         leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
         leaf->consumed = value->rank;
-        for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1;
+        for (uint32_t d = 0; good && d < value->rank; d++)
+            leaf->consumed_dims[d] =
+                d + fit.consumed < value->rank ? -1 : fit.dims[d + fit.consumed - value->rank];
     } else {
         leaf->untracked = true;
     }
@@ -17783,13 +17839,33 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
+    if (type->kind != SPYI_TYPE_OTHER) return NULL;
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
+    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+                        : spyi_family_of(parts.base)   ? "; it takes a tensor"
+                                                       : NULL;
+    spyi_free_parts(&parts);
+    return takes;
+}
+
+SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    spyi_split_type(type->name, &parts);
     const struct spyi_family *family = spyi_family_of(parts.base);
+    const spyi_type *element = spyi_named_type(types, value->type, parts.arguments[0]);
     long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    bool fits = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed < value->rank;
+    if (!fits) {
+        element = value->type;
+        fit.consumed = 0;
+    }
     if (family)
-        spyi_text_add(out, "%s<%s, %ld>", family->passed, value->type->name, rank ? rank : (long)value->rank);
+        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
+                      rank ? rank : (long)value->rank - (long)fit.consumed);
     spyi_free_parts(&parts);
 }
 

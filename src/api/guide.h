@@ -166,8 +166,9 @@
 //                                      overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))     that argument, run over as 7 says
 //
-// Slang type parameters that cannot be passed yet: textures, samplers, buffers, pointers, interfaces as
-// values. A struct given whole or field by field may nest 16 deep; a call has at most 64 leaves.
+// Slang type parameters that cannot be passed yet: textures, samplers, typed buffers (Buffer<T>), interfaces as
+// values. Buffers take a tensor whole, see 16. A struct given whole or field by field may nest 16 deep; a
+// call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
 //
@@ -300,3 +301,34 @@
 // submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
 // spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
 // stands to the host's.
+//
+// >>guide 16: buffers and shader parameters
+//
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
+// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
+// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
+// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
+// arguments may stand beside all of these.
+//
+// Global shader parameters of a module, and of those that it imports or links, are given with the call:
+//
+//     uniform float gain;                                    struct Light { float3 color; float power; }
+//     ParameterBlock<Scene> scene;                           struct Scene { Light light; StructuredBuffer<float> table; }
+//
+//     spy_call_options o = { .globals = SPY_ARGS(spy_arg_f32("gain", 2), spy_arg_tensor("scene.table", table),
+//                                                spy_arg_data("scene.light", &light, sizeof light)) };
+//     spy_call_with(function, args, &o);
+//
+// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
+// Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
+// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
+// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
+// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
+// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
+// each.
+//
+// Not yet: textures, samplers, typed buffers, arrays of buffers, and push constants of the module's own: a
+// kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's own business: each kernel's
+// bindings are numbered anew. Buffers may be the same memory as each other and as element-wise arguments: nothing
+// checks what threads then do to each other.

@@ -482,6 +482,29 @@ static void test_lists(void **state) {
     spy_release_command_list(list);
 }
 
+// Globals of modules that are linked, or imported and found on the search path, and a tensor of the library as a global.
+static void test_other_modules(void **state) {
+    (void)state;
+    spy_module *part = MADE(spy_module, gpu_module(gpu_device, "part", "public uniform float part_gain;\npublic StructuredBuffer<float> part_table;\n"
+                                                                        "public float part_of(int i) { return part_gain * part_table[i]; }\n"));
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.name = "whole";
+    d.source = "import part;\nimport slangpy;\nuniform float gain;\nuniform Tensor<float, 1> grid;\n"
+               "float f(int i) { return part_of(i) + gain; }\nfloat g(int i) { return grid[i] * gain; }\n";
+    d.link = &part;
+    d.link_count = 1;
+    spy_module *m = MADE(spy_module, spy_load_module(gpu_device, &d));
+    float data[4] = { 1, 2, 3, 4 }, got[4];
+    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("part_gain", 3), spy_arg_tensor("part_table", x), spy_arg_f32("gain", 0.5f)));
+    run_over(fn(m, "f"), &o, 4, got);
+    for (int i = 0; i < 4; i++) assert_float_equal(got[i], 3 * data[i] + 0.5f, 0);
+    o = globals_of(SPY_ARGS(spy_arg_tensor("grid", x), spy_arg_f32("gain", 2)));
+    run_over(fn(m, "g"), &o, 4, got);
+    for (int i = 0; i < 4; i++) assert_float_equal(got[i], 2 * data[i], 0);
+}
+
 static void write_hook(spy_globals *globals, void *user) {
     float *v = (float *)user;
     spy_set_global(globals, "gain", spy_arg_f32(NULL, v[0]++));
@@ -573,6 +596,7 @@ int main(void) {
         cmocka_unit_test_setup(test_hazards, need_device),
         cmocka_unit_test_setup(test_shaders, need_device),
         cmocka_unit_test_setup(test_lists, need_device),
+        cmocka_unit_test_setup(test_other_modules, need_device),
         cmocka_unit_test_setup(test_write_hook, need_device),
         cmocka_unit_test_setup(test_bad_globals, need_device),
     };

@@ -1,5 +1,8 @@
 // Shader parameters on the null backend: which bindings a kernel gets, and the bytes of its uniform buffers for random
 // structs, against offsets worked out here by the rules of scalar layout. Kernels are compiled for real and never run.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // mkdtemp
+#endif
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
@@ -86,6 +89,52 @@ static const char source[] = "struct Block { float a; RWStructuredBuffer<uint> c
                              "float little(float x) { return x * gain + far[1]; }\n"
                              "float b(float x) { return block.b.y + x; }\n"
                              "float own(StructuredBuffer<float> t, float x) { return t[0] + x; }\n";
+
+// The code with its new numbers is still what Vulkan takes.
+static void test_valid_code(void **state) {
+    (void)state;
+    const char *validator = getenv("SPIRV_VAL");
+    char folder[] = "/tmp/spy_globals_XXXXXX", command[400];
+    if (!validator || !spyi_file_exists(validator)) {
+        print_message("skipped: SPIRV_VAL names no spirv-val\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    bench t;
+    spy_device_desc d;
+    spy_module_desc m;
+    memset(&t, 0, sizeof t);
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    d.backend = spyi_null_backend();
+    d.dump_directory = folder;
+    t.device = spy_create_device(&d);
+    m.source = source;
+    t.module = spy_load_module(t.device, &m);
+    assert_non_null(t.module);
+    spy_tensor *x = floats(&t, 8), *y = floats(&t, 8);
+    float v[4] = { 0 };
+    spy_tensor_desc td;
+    memset(&td, 0, sizeof td);
+    td.dtype = SPY_UINT32;
+    td.shape = SPY_SHAPE(4);
+    spy_tensor *c = spy_create_tensor(t.device, &td);
+    spy_arg globals[] = { spy_arg_tensor("first", x), spy_arg_f32("gain", 9), spy_arg_f32("block.a", 7),
+                          spy_arg_tensor("block.w", x), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", 4, v),
+                          spy_arg_tensor("far", x) };
+    spy_args list = { globals, 7 };
+    spy_arg in = spy_arg_tensor("x", x), result = spy_arg_tensor("_result", y);
+    good(&t, call(&t, "all", SPY_ARGS(in, spy_arg_tensor("own", x), spy_arg_f32n("pair", 2, v), result), list));
+    good(&t, call(&t, "little", SPY_ARGS(in, result), list));
+    good(&t, call(&t, "own", SPY_ARGS(spy_arg_tensor("t", x), in, result), list));
+    spy_release_device(t.device);
+    snprintf(command, sizeof command,
+             "cd %s && test $(ls *.spv | wc -l) = 3 && for f in *.spv; do %s --target-env vulkan1.2 --scalar-block-layout $f || exit 1; done",
+             folder, validator);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
 
 static void bound_to(const spyi_binding *b, const spy_tensor *t) {
     assert_int_equal(b->handle, t->storage->chunk.handle);
@@ -492,7 +541,7 @@ static void test_backend_rules(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bindings),      cmocka_unit_test(test_limits),        cmocka_unit_test(test_hazards),
+        cmocka_unit_test(test_valid_code),    cmocka_unit_test(test_bindings),      cmocka_unit_test(test_limits),        cmocka_unit_test(test_hazards),
         cmocka_unit_test(test_random_structs), cmocka_unit_test(test_backend_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
