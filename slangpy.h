@@ -90,7 +90,8 @@
 // spy_load_module takes a file, or text by desc.source; `import` looks in the file's folder, in
 // desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f",
 // "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
-// are resolved at the call, by its arguments. Instance methods cannot be called by name.
+// are resolved at the call, by its arguments. "Type.method" takes its instance as the parameter "this"; "Type" finds the
+// constructors.
 //
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.
@@ -175,8 +176,7 @@
 //                                      overloads, and the T of a generic
 //     spy_map(arg, SPY_DIMS(1, 0))     that argument, run over as 7 says
 //
-// Slang type parameters that cannot be passed yet: textures, samplers, buffers, pointers, interfaces as
-// values. A struct given whole or field by field may nest 16 deep; a call has at most 64 leaves.
+// Slang type parameters that cannot be passed yet: textures, samplers, buffers, interfaces as values. A struct given whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
 //
@@ -1656,7 +1656,6 @@ static const char *const spyi_slang_slangpy[] = {
     "__include slangpy_atomic;",
     "__include slangpy_call;",
     "__include slangpy_random;",
-    "__include slangpy_kernel;",
     NULL
 };
 
@@ -1670,7 +1669,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "// names are long for the sake of users who define T or N as macros, which would reach these files.",
     "implementing slangpy;",
     "",
-    "internal vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)",
+    "public vector<Scalar, Count> spyi_vector<Scalar : __BuiltinType, let Count : int>(Scalar[Count] items)",
     "{",
     "    vector<Scalar, Count> value;",
     "    [ForceUnroll]",
@@ -2394,7 +2393,9 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "// What generated kernels call for arguments that are made in the kernel. Nothing here is for users.",
     "//",
     "// `element` is the number of the call's element, `shape` the call's shape. Results are arrays in the order of the shape.",
-    "implementing slangpy;",
+    "module slangpy_kernel;",
+    "",
+    "import slangpy; // not passed on: names of users' own functions may be the same, as that of wang_hash",
     "",
     "// >>coordinates",
     "",
@@ -7911,6 +7912,26 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
+// A struct that has no layout to be asked for: its fields are given one by one.
+static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
+                                          const char *name) {
+    spyi_types *types = unit->compiler->types;
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionType_GetFieldCount(slang);
+    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    bool named = fields != NULL;
+    for (unsigned i = 0; i < count && named; ++i) {
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        fields[i].name = v ? lib->spReflectionVariable_GetName(v) : NULL;
+        named = fields[i].name != NULL;
+        if (named) fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
+    }
+    const spyi_type *type =
+        named ? spyi_type_opaque(types, name, fields, count) : spyi_type_other(types, name);
+    free(fields);
+    return type;
+}
+
 static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
@@ -7921,7 +7942,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v ||
             spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false)->kind == SPYI_TYPE_OTHER)
-            return spyi_type_other(types, name);
+            return spyi_sl_to_opaque(unit, live, slang, name);
     }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
@@ -14778,11 +14799,12 @@ typedef struct spyi_bound {
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
     spyi_options options;
-    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
-    bool dispatch;     // threads are counted by the caller; arguments are passed whole
-    bool guarded;      // spyi_threads.guarded
-    bool shader;       // spyi_threads.shader
-    bool call_info;    // the module may ask where in the call it is: it imports slangpy
+    bool uses_library;  // some kind's expressions need `import slangpy_kernel`, and the call's shape
+    bool names_library; // the kernel itself says names of slangpy: of its tensors, or for call_info
+    bool dispatch;      // threads are counted by the caller; arguments are passed whole
+    bool guarded;       // spyi_threads.guarded
+    bool shader;        // spyi_threads.shader
+    bool call_info;     // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
@@ -15189,8 +15211,8 @@ SPYI_FN void spyi_options_free(spyi_options *options) {
 
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
-// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 3 int to float, 6 same width other
-// sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3 int to
+// float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 
@@ -15495,6 +15517,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
     a->bound.uses_library = true;
+    a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
@@ -15594,6 +15617,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
+    if (kind && v->tensor && in &&
+        strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
+        leaf->out = a->bound.nodes[node].out = false;
     if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
     if (kind && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
@@ -15762,7 +15788,7 @@ static void spyi_bound_reset(spyi_attempt *a) {
     a->bound.guarded = guarded;
     a->bound.shader = shader;
     a->bound.strict = strict;
-    a->bound.call_info = call_info;
+    a->bound.call_info = a->bound.names_library = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -16033,6 +16059,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
         attempt.bound.call_info = spyi_unit_imports_library(function->module->unit);
+        attempt.bound.names_library = attempt.bound.call_info;
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -17169,8 +17196,12 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    // The library may be in the session through an earlier kernel only, where the module does not bring its names.
-    if (s->bound->uses_library || s->bound->call_info) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
+    if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    // slangpy_atomic.slang: the device adds floats by itself.
+    if (s->bound->names_library &&
+        (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+        spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
@@ -17321,6 +17352,7 @@ SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
     if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
     if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
+    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // an enum
     return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
 }
 
@@ -18925,7 +18957,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
-    if (!launch->repeatable) return false;
+    if (!launch->repeatable || values->thread_count.rank) return false;
     uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -18944,7 +18976,7 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         for (uint32_t j = 0; j < b->leaf_count; j++)
-            if (j != i && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+            if (j != i && (b->leaves[j].source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(&b->leaves[j])) &&
                 launch->leaves[j].storage == launch->leaves[i].storage)
                 return false;
     }
@@ -18984,9 +19016,10 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
-            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR) continue;
+            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
+            if (j == i || (b->leaves[j].source != SPYI_SOURCE_TENSOR && !whole)) continue;
             if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
-            if (!b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
+            if (!whole && !b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
             spyi_text_add(
                 error,
                 "output '%s' lies in the same memory as '%s' but not element by element: threads would read "

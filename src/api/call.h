@@ -150,6 +150,17 @@ spy_arg spy_map(spy_arg arg, spy_dims dims);
 // A struct given by fields is looked up by this name.
 spy_arg spy_cast(spy_arg arg, const char *type);
 
+// >>packed arguments
+
+typedef struct spy_packed spy_packed;
+
+// A copy of an argument with all that it points to (host data, fields, names; tensors are retained), to be given to many
+// calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
+spy_packed *spy_pack(spy_device *device, spy_arg arg);
+spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
+// Before the device goes. NULL is ignored.
+void spy_release_packed(spy_packed *packed);
+
 // >>calling
 
 // Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call

@@ -81,7 +81,8 @@
 // spy_load_module takes a file, or text by desc.source; `import` looks in the file's folder, in
 // desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f",
 // "Type::static_method", and generics made concrete: "f<float, 4>". Overloads and generics without brackets
-// are resolved at the call, by its arguments. Instance methods cannot be called by name.
+// are resolved at the call, by its arguments. "Type.method" takes its instance as the parameter "this"; "Type" finds the
+// constructors.
 //
 // spy_reflect_module gives all that a module declares as a tree of plain structs: names, types, layouts,
 // attributes, default values. spy_find_decl finds one declaration, spy_reflect_type describes a type.

@@ -215,6 +215,7 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->kind = kind;
     if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
     a->bound.uses_library = true;
+    a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
@@ -315,7 +316,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
-                             type->kind == SPYI_TYPE_VOID ? "" : "; this kind of parameter cannot be passed");
+                             type->kind == SPYI_TYPE_VOID ? ""
+                             : spyi_kind_takes(type)      ? spyi_kind_takes(type)
+                                                          : "; this kind of parameter cannot be passed");
     if (!spyi_check_direction(a, path, v, in, out)) return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -336,7 +339,16 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (kind) return spyi_bind_kind(a, leaf, v, kind);
+    if (kind && v->tensor && in &&
+        strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
+        leaf->out = a->bound.nodes[node].out = false;
+    if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
+    if (kind && leaf->kind_type &&
+        strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
+        a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
+        a->cost += 8;
+    }
+    if (kind) return true;
     switch (v->kind) {
     case SPY_ARG_TENSOR:
     case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
@@ -498,7 +510,7 @@ static void spyi_bound_reset(spyi_attempt *a) {
     a->bound.guarded = guarded;
     a->bound.shader = shader;
     a->bound.strict = strict;
-    a->bound.call_info = call_info;
+    a->bound.call_info = a->bound.names_library = call_info;
     a->cost = 0;
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
@@ -506,9 +518,9 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
-// Whether only Slang can tell what the parameter takes of this argument.
-static bool spyi_is_open(const spyi_type *type, const spyi_value *v) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_of_parameter(type, v);
+// Whether only Slang can tell what the parameter takes.
+static bool spyi_is_open(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
 }
 
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
@@ -634,7 +646,7 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER) spyi_whole_type_name(type, v, &name);
+    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
     return whole ? whole : type;
@@ -657,7 +669,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (!spyi_is_open(open->params[p].type, v)) {
+        if (!spyi_is_open(open->params[p].type)) {
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
@@ -726,7 +738,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && spyi_is_open(types[p], &a->values->items[of_param[p]]));
+        open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -804,7 +816,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
-        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
+        attempt.bound.call_info = spyi_unit_imports_library(function->module->unit);
+        attempt.bound.names_library = attempt.bound.call_info;
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
@@ -815,8 +828,10 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->source != SPYI_SOURCE_KIND && leaf->consumed > sizes[leaf->value])
-                sizes[leaf->value] = (uint8_t)leaf->consumed;
+            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
+            while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
+                sized_dims++;
+            if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
         }
         fitting += good;
         sized = sized || (good && attempt.sized);

@@ -148,6 +148,7 @@ typedef struct spyi_place_text {
 struct spyi_value_kind {
     const char *name; // in messages: "call_id"
     // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
     bool (*bind)(spyi_types *types, const spyi_value *value, spyi_leaf *leaf);
@@ -161,10 +162,13 @@ struct spyi_value_kind {
 
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// What such a parameter takes, for messages; NULL: it is none.
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
-SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out);
+SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out);
 
 // A parameter or field of the kernel's call, built from a leaf or from its own fields.
 typedef struct spyi_node {
@@ -186,11 +190,12 @@ typedef struct spyi_bound {
     uint32_t rank;        // dimensions of the kernel
     bool strict;          // strict_broadcasting
     spyi_options options;
-    bool uses_library; // some kind's expressions need `import slangpy`, and the call's shape
-    bool dispatch;     // threads are counted by the caller; arguments are passed whole
-    bool guarded;      // spyi_threads.guarded
-    bool shader;       // spyi_threads.shader
-    bool call_info;    // the module may ask where in the call it is: it imports slangpy
+    bool uses_library;  // some kind's expressions need `import slangpy_kernel`, and the call's shape
+    bool names_library; // the kernel itself says names of slangpy: of its tensors, or for call_info
+    bool dispatch;      // threads are counted by the caller; arguments are passed whole
+    bool guarded;       // spyi_threads.guarded
+    bool shader;        // spyi_threads.shader
+    bool call_info;     // the module may ask where in the call it is: it imports slangpy
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 

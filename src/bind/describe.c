@@ -126,7 +126,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         if (!arg->custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return arg->custom->describe(arg, v, &problem)
+        return !arg->custom->describe || arg->custom->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }

@@ -1,7 +1,7 @@
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
-// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 3 int to float, 6 same width other
-// sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3 int to
+// float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 #include "bind/bind.h"

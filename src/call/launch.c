@@ -432,7 +432,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
-    if (!launch->repeatable) return false;
+    if (!launch->repeatable || values->thread_count.rank) return false;
     uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -451,7 +451,7 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         for (uint32_t j = 0; j < b->leaf_count; j++)
-            if (j != i && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+            if (j != i && (b->leaves[j].source == SPYI_SOURCE_TENSOR || spyi_leaf_is_whole(&b->leaves[j])) &&
                 launch->leaves[j].storage == launch->leaves[i].storage)
                 return false;
     }

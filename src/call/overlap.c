@@ -30,9 +30,10 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
-            if (j == i || b->leaves[j].source != SPYI_SOURCE_TENSOR) continue;
+            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
+            if (j == i || (b->leaves[j].source != SPYI_SOURCE_TENSOR && !whole)) continue;
             if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
-            if (!b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
+            if (!whole && !b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
             spyi_text_add(
                 error,
                 "output '%s' lies in the same memory as '%s' but not element by element: threads would read "

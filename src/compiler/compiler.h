@@ -76,7 +76,7 @@ SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
 // The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
 SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
-SPYI_FN bool spyi_unit_imports(spyi_unit *unit, const char *name); // itself, or through what it imports
+SPYI_FN bool spyi_unit_imports_library(const spyi_unit *unit); // slangpy, itself or through what it imports
 
 // >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);

@@ -114,6 +114,7 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    bool imports_library;   // slangpy
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
     size_t stored_count;

@@ -203,6 +203,26 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
+// A struct that has no layout to be asked for: its fields are given one by one.
+static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
+                                          const char *name) {
+    spyi_types *types = unit->compiler->types;
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned count = lib->spReflectionType_GetFieldCount(slang);
+    spyi_field *fields = (spyi_field *)calloc(count + 1, sizeof *fields);
+    bool named = fields != NULL;
+    for (unsigned i = 0; i < count && named; ++i) {
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        fields[i].name = v ? lib->spReflectionVariable_GetName(v) : NULL;
+        named = fields[i].name != NULL;
+        if (named) fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
+    }
+    const spyi_type *type =
+        named ? spyi_type_opaque(types, name, fields, count) : spyi_type_other(types, name);
+    free(fields);
+    return type;
+}
+
 static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
@@ -212,7 +232,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
-            return spyi_type_other(types, name);
+            return spyi_sl_to_opaque(unit, live, slang, name);
     }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);

@@ -553,8 +553,11 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
         compiler->loading = &loading;
         unit->live = spyi_sl_live_open(unit, &content, &messages);
         compiler->loading = NULL;
-        if (unit->live)
+        if (unit->live) {
             unit->module_count = (size_t)unit->live->session->v->getLoadedModuleCount(unit->live->session);
+            spyi_sl_module *library = NULL;
+            unit->imports_library = spyi_sl_is_loaded(unit->live->session, "slangpy", &library);
+        }
         if (unit->live) spyi_sl_keep_embedded(compiler, unit->live->session);
         spyi_global_unlock();
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -639,12 +642,8 @@ const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
 
-bool spyi_unit_imports(spyi_unit *unit, const char *name) {
-    spyi_sl_module *module = NULL;
-    spyi_global_lock();
-    bool found = spyi_sl_is_loaded(unit->live->session, name, &module);
-    spyi_global_unlock();
-    return found;
+bool spyi_unit_imports_library(const spyi_unit *unit) {
+    return unit->imports_library;
 }
 
 uint32_t spyi_unit_serial(const spyi_unit *unit) {

@@ -265,22 +265,46 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
-// "StructuredBuffer<float, DefaultDataLayout>" as people write it.
-static char *spyi_type_short_name(const char *name) {
-    static const char dropped[] = ", DefaultDataLayout";
-    spyi_text text = { NULL, 0, 0 };
-    for (const char *next = strstr(name, dropped); next; next = strstr(name, dropped)) {
-        spyi_text_add_n(&text, name, (size_t)(next - name));
-        name = next + sizeof dropped - 1;
+// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
+// prints with all its defaults and then does not read, is "float3*".
+static char *spyi_readable_name(spyi_types *types, const char *name) {
+    const char *defaults = ", Access.ReadWrite, AddressSpace.Device, DefaultDataLayout>";
+    spyi_text out = { NULL, 0, 0 };
+    bool pointer = false;
+    for (const char *c = name; *c; c++) {
+        bool begins = c == name || strchr("<, ", c[-1]);
+        size_t size = begins && (strncmp(c, "vector<", 7) == 0 || strncmp(c, "matrix<", 7) == 0)
+                          ? strcspn(c, ">") + 1
+                          : 0;
+        spyi_text inner = { NULL, 0, 0 };
+        const spyi_type *type = NULL;
+        if (size && c[size - 1]) {
+            spyi_text_add_n(&inner, c, size);
+            type = spyi_type_parse(types, spyi_text_str(&inner));
+            spyi_text_free(&inner);
+        }
+        if (type) {
+            spyi_text_add(&out, "%s", type->display);
+            c += size - 1;
+        } else if (c == name && strncmp(c, "Ptr<", 4) == 0 && strstr(c, defaults)) {
+            pointer = true;
+            c += 3;
+        } else if (pointer && strcmp(c, defaults) == 0) {
+            spyi_text_add(&out, "*");
+            break;
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // of buffers
+            c += 18;
+        } else {
+            spyi_text_add_n(&out, c, 1);
+        }
     }
-    spyi_text_add(&text, "%s", name);
-    return text.data;
+    return spyi_type_take(&out);
 }
 
 const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name && *name ? name : "?");
-    t.display = spyi_type_short_name(t.name);
+    t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
     return spyi_type_intern(types, &t);
 }
@@ -291,7 +315,7 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     spyi_field *copy = (spyi_field *)calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
-    t.display = spyi_strdup(name);
+    t.display = spyi_readable_name(types, name);
     t.host_align = t.device_align = 1;
     t.fields = copy;
     t.field_count = count;
@@ -306,7 +330,7 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name);
-    t.display = spyi_type_short_name(name);
+    t.display = spyi_readable_name(types, name);
     t.host_align = t.device_align = 1;
     t.element = element;
     return spyi_type_intern(types, &t);

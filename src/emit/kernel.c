@@ -327,8 +327,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         s->bound->signature.display, shape, key->rank, key->rank == 1 ? "" : "s", elements,
         elements == 1 ? "" : "s", out->group_size, key->bindings ? "structured buffers" : "pointers",
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
-    // The library may be in the session through an earlier kernel only, where the module does not bring its names.
-    if (s->bound->uses_library || s->bound->call_info) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
+    if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);

@@ -1,13 +1,6 @@
 // call_id and thread_id: where the element is in the call.
 #include "kinds/kinds.h"
 
-static bool spyi_call_id_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    (void)arg;
-    (void)value;
-    (void)problem;
-    return true;
-}
-
 static bool spyi_call_id_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     (void)types;
     (void)value;
@@ -24,10 +17,10 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    at->element);
 }
 
-static const spyi_value_kind spyi_call_id_kind = { "call_id", spyi_call_id_describe, spyi_call_id_bind,
-                                                   NULL,      spyi_call_id_load,     NULL };
-static const spyi_value_kind spyi_thread_id_kind = { "thread_id", spyi_call_id_describe, spyi_call_id_bind,
-                                                     NULL,        spyi_thread_id_load,   NULL };
+static const spyi_value_kind spyi_call_id_kind = { "call_id",         NULL, spyi_call_id_bind, NULL,
+                                                   spyi_call_id_load, NULL };
+static const spyi_value_kind spyi_thread_id_kind = { "thread_id",         NULL, spyi_call_id_bind, NULL,
+                                                     spyi_thread_id_load, NULL };
 
 spy_arg spy_arg_call_id(const char *name) {
     return spyi_custom_arg(name, &spyi_call_id_kind);

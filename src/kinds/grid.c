@@ -51,7 +51,10 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     (void)error;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
-        out[leaf->batch_rank + d] = desc->stride.rank ? (int32_t)desc->stride.dims[d] : 1;
+        // A size of 1 that the call stretches is the same for all elements, as with any argument.
+        out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
+                                    : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
+                                                             : 1;
     }
     return true;
 }

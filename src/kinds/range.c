@@ -35,7 +35,8 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     (void)leaf;
     (void)error;
     out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
-    out[1] = (int32_t)value->arg->dims[SPYI_RANGE_STEP];
+    // A single one that the call stretches is the same for all elements, as with any size of 1.
+    out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
     return true;
 }
 

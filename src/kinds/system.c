@@ -1,13 +1,6 @@
 // What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
 #include "kinds/kinds.h"
 
-static bool spyi_system_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
-    (void)arg;
-    (void)value;
-    (void)problem;
-    return true;
-}
-
 static bool spyi_system_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
     (void)types;
@@ -42,10 +35,10 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
 }
 
 static const spyi_value_kind spyi_system_kinds[] = {
-    { "SV_DispatchThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_thread_load, NULL },
-    { "SV_GroupID", spyi_system_describe, spyi_system_bind, NULL, spyi_group_load, NULL },
-    { "SV_GroupThreadID", spyi_system_describe, spyi_system_bind, NULL, spyi_local_load, NULL },
-    { "SV_GroupIndex", spyi_system_describe, spyi_system_bind, NULL, spyi_index_load, NULL },
+    { "SV_DispatchThreadID", NULL, spyi_system_bind, NULL, spyi_thread_load, NULL },
+    { "SV_GroupID", NULL, spyi_system_bind, NULL, spyi_group_load, NULL },
+    { "SV_GroupThreadID", NULL, spyi_system_bind, NULL, spyi_local_load, NULL },
+    { "SV_GroupIndex", NULL, spyi_system_bind, NULL, spyi_index_load, NULL },
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
@@ -53,5 +46,7 @@ SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
 }
 
 SPYI_FN bool spyi_is_system(const spyi_value *value) {
-    return value->custom && value->custom->describe == spyi_system_describe;
+    for (size_t i = 0; i < sizeof spyi_system_kinds / sizeof spyi_system_kinds[0]; i++)
+        if (value->custom == &spyi_system_kinds[i]) return true;
+    return false;
 }

@@ -70,7 +70,8 @@ static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_lea
     long rank = parts.count == 2 && parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
     const spyi_type *element = family ? spyi_named_type(types, value->type, parts.arguments[0]) : NULL;
     bool good = element && rank >= 1 && rank <= SPY_MAX_RANK &&
-                spyi_fit_memory(value->type, element, true, &fit) && rank + fit.consumed <= SPY_MAX_RANK;
+                spyi_fit_memory(value->type, element, true, &fit) &&
+                (uint32_t)rank + fit.consumed <= SPY_MAX_RANK;
     if (good) {
         spyi_text_add(&passed, "%s<%s, %ld>", family->passed, element->name, rank);
         leaf->kind_type = spyi_type_other(types, passed.data)->name;
@@ -110,13 +111,14 @@ static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
 // How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
 static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     int64_t pack = 1;
-    for (uint32_t d = t->shape.rank; d-- > 0 && leaf->consumed_dims[d - leaf->batch_rank] != -1;) {
-        if (t->shape.dims[d] != 1 && t->strides.dims[d] != pack) return 0;
-        pack *= t->shape.dims[d];
-        if (d == leaf->batch_rank) break;
+    uint32_t outer = t->shape.rank;
+    while (outer > leaf->batch_rank && leaf->consumed_dims[outer - 1 - leaf->batch_rank] != -1) {
+        outer--;
+        if (t->shape.dims[outer] != 1 && t->strides.dims[outer] != pack) return 0;
+        pack *= t->shape.dims[outer];
     }
-    for (uint32_t d = 0; d < t->shape.rank && pack > 1; d++)
-        if (t->shape.dims[d] > 1 && t->strides.dims[d] >= pack && t->strides.dims[d] % pack) return 0;
+    for (uint32_t d = 0; d < outer; d++)
+        if (t->shape.dims[d] > 1 && t->strides.dims[d] % pack) return 0;
     return pack;
 }
 
@@ -169,11 +171,13 @@ static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_l
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
         spyi_fit fit;
-        good = element && spyi_fit_memory(value->type, element, true, &fit);
+        good = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank;
         leaf->reads = true;
         leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
         leaf->consumed = value->rank;
-        for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1;
+        for (uint32_t d = 0; good && d < value->rank; d++)
+            leaf->consumed_dims[d] =
+                d + fit.consumed < value->rank ? -1 : fit.dims[d + fit.consumed - value->rank];
     } else {
         leaf->untracked = true;
     }
@@ -223,13 +227,35 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     return kind;
 }
 
-SPYI_FN void spyi_whole_type_name(const spyi_type *type, const spyi_value *value, spyi_text *out) {
+SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
+    if (type->kind != SPYI_TYPE_OTHER) return NULL;
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
+    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
+                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
+                            : NULL;
+    spyi_free_parts(&parts);
+    return takes;
+}
+
+SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                  spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    spyi_split_type(type->name, &parts);
     const struct spyi_family *family = spyi_family_of(parts.base);
+    const spyi_type *element = spyi_named_type(types, value->type, parts.arguments[0]);
     long rank = parts.arguments[1] ? strtol(parts.arguments[1], NULL, 10) : 0;
+    bool fits = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed < value->rank;
+    if (!fits) {
+        element = value->type;
+        fit.consumed = 0;
+    }
     if (family)
-        spyi_text_add(out, "%s<%s, %ld>", family->passed, value->type->name, rank ? rank : (long)value->rank);
+        spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
+                      rank ? rank : (long)value->rank - (long)fit.consumed);
     else if (spyi_buffer_kind_of(parts.base) && parts.count)
         spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
     spyi_free_parts(&parts);

@@ -205,6 +205,7 @@ static void read_tables(void) {
 
 #define MOST_ARGS 128
 #define MOST_MADE 64
+#define MOST_GRIDS 8
 #define HOST_BYTES (1 << 16)
 
 typedef struct parser {
@@ -218,6 +219,8 @@ typedef struct parser {
     spy_tensor *made[MOST_MADE];
     size_t made_count;
     spy_tensor *new_tensor;
+    spy_grid_desc grids[MOST_GRIDS];
+    size_t grid_count;
     _Alignas(16) char host[HOST_BYTES]; // what host arrays and outputs point to: values are not looked at
 } parser;
 
@@ -373,6 +376,45 @@ static spy_arg parse_bytes(parser *p) {
     return spy_arg_data(NULL, p->host, (size_t)number(p));
 }
 
+static spy_arg parse_call_id(parser *p) {
+    (void)p;
+    return spy_arg_call_id(NULL);
+}
+
+static spy_arg parse_thread_id(parser *p) {
+    (void)p;
+    return spy_arg_thread_id(NULL);
+}
+
+static spy_arg parse_wang_hash(parser *p) {
+    (void)p;
+    return spy_arg_wang_hash(NULL, NULL);
+}
+
+static spy_arg parse_rand_float(parser *p) {
+    (void)p;
+    return spy_arg_rand_float(NULL, -1, 1, NULL);
+}
+
+// grid (480, -1)
+static spy_arg parse_grid(parser *p) {
+    if (p->grid_count == MOST_GRIDS) {
+        parse_fails(p, "too many grids");
+        return spy_arg_grid(NULL, NULL);
+    }
+    spy_grid_desc *desc = &p->grids[p->grid_count++];
+    memset(desc, 0, sizeof *desc);
+    desc->shape = shape(p);
+    return spy_arg_grid(NULL, desc);
+}
+
+// range (0, 10, 2)
+static spy_arg parse_range(parser *p) {
+    spy_shape s = shape(p);
+    if (s.rank != 3) parse_fails(p, "a range is written as (start, stop, step)");
+    return spy_arg_range(NULL, s.dims[0], s.dims[1], s.dims[2]);
+}
+
 // The word that an argument begins with; a word that is not here is the element type of a tensor.
 static const struct {
     const char *word;
@@ -380,6 +422,9 @@ static const struct {
 } words[] = {
     { "true", parse_true }, { "host", parse_host },   { "out", parse_out },
     { "new", parse_new },   { "inout", parse_inout }, { "bytes", parse_bytes },
+    { "call_id", parse_call_id }, { "thread_id", parse_thread_id },
+    { "wang_hash", parse_wang_hash }, { "rand_float", parse_rand_float },
+    { "grid", parse_grid }, { "range", parse_range },
 };
 
 static spy_args arguments(parser *p, char end);

@@ -1,0 +1,115 @@
+// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and again.
+#include "data/device.h"
+
+struct spy_packed {
+    spy_arg arg;
+    char *name, *type;
+    void *data;         // of host values
+    spy_packed *fields; // of structs
+    spy_arg *items;     // the fields' arguments, next to each other
+    size_t field_count;
+};
+
+static void spyi_packed_clear(spy_packed *p) {
+    for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
+    if (p->arg.kind == SPY_ARG_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    free(p->fields);
+    free(p->items);
+    free(p->data);
+    free(p->name);
+    free(p->type);
+    memset(p, 0, sizeof *p);
+}
+
+static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
+    *size = 0;
+    if (arg->kind == SPY_ARG_DATA) *size = arg->count;
+    if (arg->kind == SPY_ARG_ARRAY) {
+        spy_shape shape;
+        memset(&shape, 0, sizeof shape);
+        if (arg->count > SPY_MAX_RANK) return "its rank is above SPY_MAX_RANK";
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, sizeof shape.dims);
+        int64_t count = spyi_shape_count(&shape);
+        if (count < 0) return "its shape has a negative or too large size";
+        *size = (size_t)count * spyi_scalar_size(arg->dtype);
+    }
+    return *size && !arg->value.data ? "its host data is NULL" : NULL;
+}
+
+// Copies `arg` into `p`; on failure *problem says what is wrong with it, and p is to be cleared.
+static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const char **problem) {
+    size_t size = 0;
+    *problem = NULL;
+    memset(p, 0, sizeof *p);
+    p->arg = *arg;
+    p->arg.value.u = 0; // until what it points to is ours
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW)
+        *problem = "outputs cannot be packed";
+    else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
+        *problem = "a grid cannot be packed: its desc is the caller's";
+    else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
+        *problem = "expected a living tensor";
+    else if (arg->kind == SPY_ARG_STRUCT &&
+             ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
+        *problem = "its fields are NULL, too many, or nested too deep";
+    else *problem = spyi_packed_bytes(arg, &size);
+    if (*problem) return false;
+    p->name = spyi_strdup(arg->name);
+    p->type = spyi_strdup(arg->type);
+    p->arg.name = p->name;
+    p->arg.type = p->type;
+    *problem = "out of host memory";
+    if ((arg->name && !p->name) || (arg->type && !p->type)) return false;
+    if (size) {
+        p->data = malloc(size);
+        if (!p->data) return false;
+        memcpy(p->data, arg->value.data, size);
+        p->arg.value.data = p->data;
+    } else if (arg->kind == SPY_ARG_STRUCT) {
+        p->fields = (spy_packed *)calloc(arg->count + 1, sizeof *p->fields);
+        p->items = (spy_arg *)calloc(arg->count + 1, sizeof *p->items);
+        if (!p->fields || !p->items) return false;
+        for (size_t i = 0; i < arg->count; i++) {
+            p->field_count = i + 1;
+            if (!spyi_packed_copy(&p->fields[i], &arg->value.fields[i], depth + 1, problem)) return false;
+            p->items[i] = p->fields[i].arg;
+        }
+        p->arg.value.fields = p->items;
+    } else {
+        p->arg.value = arg->value;
+        if (arg->kind == SPY_ARG_TENSOR) spy_retain_tensor(arg->value.tensor);
+    }
+    *problem = NULL;
+    return true;
+}
+
+spy_packed *spy_pack(spy_device *device, spy_arg arg) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
+    const char *problem = "out of host memory";
+    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    if (p && !spyi_packed_copy(p, &arg, 0, &problem)) {
+        spyi_packed_clear(p);
+        free(p);
+        p = NULL;
+    }
+    if (!p)
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
+                  arg.name ? arg.name : "", problem);
+    spyi_leave(device);
+    return p;
+}
+
+spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
+    spy_arg arg;
+    if (packed) arg = packed->arg;
+    else memset(&arg, 0, sizeof arg); // a kind that the call refuses
+    arg.name = name;
+    return arg;
+}
+
+void spy_release_packed(spy_packed *packed) {
+    if (!packed) return;
+    spyi_packed_clear(packed);
+    free(packed);
+}
