@@ -329,7 +329,7 @@
 // or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
 // each.
 //
-// Not yet: textures, samplers, typed buffers, arrays of buffers, and push constants of the module's own: a
-// kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's own business: each kernel's
-// bindings are numbered anew. Buffers may be the same memory as each other and as element-wise arguments: nothing
-// checks what threads then do to each other.
+// Not yet: globals of prepared calls; textures, samplers, typed buffers, arrays of buffers, and push constants
+// of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
+// own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
+// element-wise arguments: nothing checks what threads then do to each other.

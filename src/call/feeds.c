@@ -130,7 +130,8 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     leaf->path = NULL;
     feeds->untracked = feeds->untracked || leaf->untracked;
     if (f->values->items[feed->leaf.value].tensor && f->tensors++ == SPYI_MOST_MEMORY_LEAVES) {
-        spyi_text_add(f->error, "more than %d tensors are given to shader parameters", SPYI_MOST_MEMORY_LEAVES);
+        spyi_text_add(f->error, "more than %d tensors are given to shader parameters",
+                      SPYI_MOST_MEMORY_LEAVES);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (leaf->binds) {
@@ -269,7 +270,8 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
-    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count; i++) // these have the user's names
+    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
+         i++) // these have the user's names
         if (b->leaves[i].binds)
             status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {

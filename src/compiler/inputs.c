@@ -80,8 +80,8 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
 }
 
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
-static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
-                                spyi_sl_at at, bool block) {
+static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
+                                bool block) {
     const spyi_sl_library *lib = w->lib;
     spyi_sl_variable_layout *container = lib->spReflectionTypeLayout_getContainerVarLayout(layout);
     spyi_sl_variable_layout *element = lib->spReflectionTypeLayout_GetElementVarLayout(layout);
@@ -169,7 +169,8 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
-        at.entry_set = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
+        at.entry_set =
+            lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
     }
     for (unsigned i = 0; i < count && !w.failed; ++i) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);

@@ -152,7 +152,7 @@ static void test_constant_buffers(void **state) {
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], part.a * (float)i + 5, 0);
         spy_arg fields = spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", part.a), spy_arg_bool("on", round != 1), spy_arg_f32n("v", 2, v)));
         OK(spy_call(fn(m, "one"), SPY_ARGS(fields, i4, result)));
-        for (int i = 0; i < 4; i++) assert_float_equal(got[i], round != 1 ? part.a * (float)i + 8 : -1, 0);
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], (round != 1 ? part.a * (float)i + 8 : -1), 0);
         OK(spy_call(fn(m, "two"), SPY_ARGS(fields, i4, spy_arg_data("q", &part, sizeof part), result)));
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], part.a * (float)i + 4, 0);
         fields.name = "part";
@@ -247,8 +247,10 @@ static void test_struct_globals(void **state) {
     light lights[3] = { { { 1, 2, 3 }, 4, true }, { { 5, 6, 7 }, 8, false }, { { 9, 10, 11 }, 12, true } };
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_data("lights", lights, sizeof lights)));
     run_over(fn(m, "lit"), &o, 3, got);
-    for (int i = 0; i < 3; i++)
-        assert_float_equal(got[i], lights[i].on ? lights[i].color[0] + lights[i].color[2] * lights[i].power : -1.0f, 0);
+    for (int i = 0; i < 3; i++) {
+        float want = lights[i].on ? lights[i].color[0] + lights[i].color[2] * lights[i].power : -1;
+        assert_float_equal(got[i], want, 0);
+    }
     // One by its bytes, one by its fields, one by paths; the last value of a place counts.
     o = globals_of(SPY_ARGS(spy_arg_data("lights", lights, sizeof lights), spy_arg_data("lights[0]", &lights[2], sizeof lights[2]),
                             spy_arg_struct("lights[1]", SPY_ARGS(spy_arg_f32n("color", 3, red), spy_arg_f32("power", 2), spy_arg_bool("on", true))),
@@ -436,7 +438,7 @@ static void test_shaders(void **state) {
         OK(spy_dispatch(fn(m, "scale"), eight, SPY_ARGS(spy_arg_tensor("from", x), spy_arg_f32("k", 2), spy_arg_tensor("to", y),
                                                          spy_arg_data("part", &part, sizeof part)), &o));
         OK(spy_tensor_read(y, got, sizeof got));
-        for (int i = 0; i < 8; i++) assert_float_equal(got[i], i < 7 ? data[i] * 2 * gain + 100 : 0, 0);
+        for (int i = 0; i < 8; i++) assert_float_equal(got[i], (i < 7 ? data[i] * 2 * gain + 100 : 0), 0);
         spy_arg set = spy_arg_struct("set", SPY_ARGS(spy_arg_tensor("from", x), spy_arg_f32("add", 10), spy_arg_tensor("to", z)));
         spy_arg other = spy_arg_struct("other", SPY_ARGS(spy_arg_tensor("from", y), spy_arg_f32("add", 0.5f), spy_arg_tensor("to", z)));
         OK(spy_dispatch(fn(m, "sets"), four, SPY_ARGS(set, other, spy_arg_i32("shift", 1)), &o));
