@@ -293,6 +293,10 @@
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
 //
+// Slang code prints, too: with desc.enable_print and `import print;`, print("x = {}, v = {:.3f}", x, v) sends
+// a message to desc.log whenever something waits for the work that printed it. spy_flush_print waits for it,
+// spy_read_print gives the text instead. Without enable_print the same code compiles to nothing.
+//
 // >>guide 15: command lists
 //
 // A command list records calls, copies, fills, writes, labels and timestamps once; spy_list_submit does them
@@ -536,6 +540,8 @@ typedef struct spy_device_desc {
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
     const char *label;                  // name in debug tools and messages
+    bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
+    size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
@@ -1515,6 +1521,53 @@ typedef struct spy_resolution {
 spy_resolution *spy_resolve(spy_function *function, spy_args args);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/print.h ---------------------------------------------------------------------------------------------
+
+// Printing from Slang: `import print;` gives print("x = {}, v = {:.3f}", x, v), delivered to the device's log.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// In Slang, after `import print;`, wherever spy_call and its like run the code:
+//
+//     print("x = {}, v = {:.3f}, n = {2:#x}", x, v, n);
+//
+// The format is a string literal: {} is the next value, {2} value 2 from 0, {:.3f} has a format as Python's str.format
+// (fill, <>^=, sign, #, 0, width, .precision, and a type of b d o x X e E f F g G % s), {{ and }} are braces. Values are
+// bools, all integer and float types, vectors and matrices of them, and string literals. Vectors print as {x, y, z},
+// matrices as {{a, b}, {c, d}}, each component by the format; bools as true and false; floats without a format with as
+// many digits as tell them apart, 6 at least. What a format does not fit says so in its place: {:x needs an integer}.
+//
+// Needs spy_device_desc.enable_print. Without it print is empty code, and modules that print work as ever. Each print is one
+// message to desc.log.func at SPY_LOG_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
+// reserved their place in the buffer; threads of one call come in any order. That happens whenever the host has waited for
+// them: in spy_wait, spy_wait_for_submit, spy_trim, spy_tensor_read and _read_range, spy_time_call, calls with results to host memory,
+// spy_flush_print and spy_release_device. A device without a log function keeps them for spy_read_print.
+//
+// A message takes 8 bytes, and per value 4 bytes and its scalars (4 or 8 bytes each); print_buffer_bytes holds what is
+// printed between two deliveries. What does not fit is lost, and a warning tells how many messages that were.
+//
+// Cost: two atomic operations a message at most, and kernels of modules that import print get the buffer's address.
+// Delivery copies what was printed, and formats it on the CPU: about 1 us a message. Calls that print do not wait for each
+// other. Kernels in an engine's command buffer print too; that is delivered once the engine says that it has been executed.
+
+// SlangPy's flush_print and flush_print_to_string.
+
+// Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
+// SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: one at a time.
+spy_status spy_flush_print(spy_device *device);
+
+// Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
+// end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
+// written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
+// Threads: one at a time.
+size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }
@@ -2559,6 +2612,187 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     NULL
 };
 
+// >>slang/slangpy_print.slang -------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_print[] = {
+    "// Printing from Slang: print(\"x = {}, v = {:.3f}\", x, v);",
+    "//",
+    "// The format is a string literal in which {} stands for the next value and {2} for value number 2 from 0, with a format",
+    "// as in Python behind a colon: {:x}, {:>8}, {:+.3e}. {{ and }} are braces. Values are scalars, bools, vectors, matrices",
+    "// and string literals. The program's device must have been made with enable_print; else print is empty.",
+    "//",
+    "// The buffer: word 0 counts the reserved words, word 1 what did not fit, word 2 is the capacity in words; records begin at",
+    "// word 4. A record: its words; the hash of its format; for each value a tag (scalar type | rows << 8 | columns << 16) and",
+    "// its scalars in one word, or low and high word; for a string its hash. data/gpu_print.c reads it.",
+    "module slangpy_print;",
+    "",
+    "// What print takes.",
+    "public interface IPrintable",
+    "{",
+    "    static uint spyi_words(); // of the record",
+    "    void spyi_write(uint *record, inout uint at);",
+    "}",
+    "",
+    "// The device's buffer, set by the kernel before anything else runs; 0: none.",
+    "internal static uint64_t spyi_buffer = 0;",
+    "",
+    "public void spyi_print_to(uint64_t buffer) { spyi_buffer = buffer; }",
+    "",
+    "// >>scalars",
+    "",
+    "static const uint spyi_string = 13;",
+    "",
+    "// spy_dtype's numbers.",
+    "internal uint spyi_dtype<T>()",
+    "{",
+    "    if (T is bool) return 1;",
+    "    if (T is int8_t) return 2;",
+    "    if (T is uint8_t) return 3;",
+    "    if (T is int16_t) return 4;",
+    "    if (T is uint16_t) return 5;",
+    "    if (T is int) return 6;",
+    "    if (T is uint) return 7;",
+    "    if (T is int64_t || T is intptr_t) return 8;",
+    "    if (T is uint64_t || T is uintptr_t) return 9;",
+    "    if (T is half) return 10;",
+    "    if (T is float) return 11;",
+    "    if (T is double) return 12;",
+    "    return 0;",
+    "}",
+    "",
+    "internal uint spyi_scalar_words<T>()",
+    "{",
+    "    uint dtype = spyi_dtype<T>();",
+    "    return dtype == 8 || dtype == 9 || dtype == 12 ? 2 : 1;",
+    "}",
+    "",
+    "internal void spyi_put_wide(uint *record, inout uint at, uint64_t bits)",
+    "{",
+    "    record[at++] = uint(bits);",
+    "    record[at++] = uint(bits >> 32);",
+    "}",
+    "",
+    "// The tests of T are decided when T is known; one branch stays.",
+    "internal void spyi_put<T>(uint *record, inout uint at, T value)",
+    "{",
+    "    if (T is bool) record[at++] = reinterpret<bool>(value) ? 1 : 0;",
+    "    else if (T is int8_t) record[at++] = uint(int(reinterpret<int8_t>(value)));",
+    "    else if (T is uint8_t) record[at++] = uint(reinterpret<uint8_t>(value));",
+    "    else if (T is int16_t) record[at++] = uint(int(reinterpret<int16_t>(value)));",
+    "    else if (T is uint16_t) record[at++] = uint(reinterpret<uint16_t>(value));",
+    "    else if (T is int) record[at++] = uint(reinterpret<int>(value));",
+    "    else if (T is uint) record[at++] = reinterpret<uint>(value);",
+    "    else if (T is int64_t) spyi_put_wide(record, at, uint64_t(reinterpret<int64_t>(value)));",
+    "    else if (T is uint64_t) spyi_put_wide(record, at, reinterpret<uint64_t>(value));",
+    "    else if (T is intptr_t) spyi_put_wide(record, at, uint64_t(reinterpret<intptr_t>(value)));",
+    "    else if (T is uintptr_t) spyi_put_wide(record, at, uint64_t(reinterpret<uintptr_t>(value)));",
+    "    else if (T is half) record[at++] = asuint(float(reinterpret<half>(value)));",
+    "    else if (T is float) record[at++] = asuint(reinterpret<float>(value));",
+    "    else if (T is double)",
+    "    {",
+    "        uint low, high;",
+    "        asuint(reinterpret<double>(value), low, high);",
+    "        record[at++] = low;",
+    "        record[at++] = high;",
+    "    }",
+    "}",
+    "",
+    "internal uint spyi_tag<T>(uint rows, uint columns) { return spyi_dtype<T>() | (rows << 8) | (columns << 16); }",
+    "",
+    "// >>what can be printed",
+    "",
+    "public extension<T : __BuiltinType> T : IPrintable",
+    "{",
+    "    public static uint spyi_words() { return 1 + spyi_scalar_words<T>(); }",
+    "    public void spyi_write(uint *record, inout uint at)",
+    "    {",
+    "        record[at++] = spyi_tag<T>(0, 0);",
+    "        spyi_put<T>(record, at, this);",
+    "    }",
+    "}",
+    "",
+    "public extension<T : __BuiltinType, let N : int> vector<T, N> : IPrintable",
+    "{",
+    "    public static uint spyi_words() { return 1 + N * spyi_scalar_words<T>(); }",
+    "    public void spyi_write(uint *record, inout uint at)",
+    "    {",
+    "        record[at++] = spyi_tag<T>(0, N);",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < N; ++i) spyi_put<T>(record, at, this[i]);",
+    "    }",
+    "}",
+    "",
+    "public extension<T : __BuiltinType, let R : int, let C : int> matrix<T, R, C> : IPrintable",
+    "{",
+    "    public static uint spyi_words() { return 1 + R * C * spyi_scalar_words<T>(); }",
+    "    public void spyi_write(uint *record, inout uint at)",
+    "    {",
+    "        record[at++] = spyi_tag<T>(R, C);",
+    "        [ForceUnroll]",
+    "        for (int r = 0; r < R; ++r)",
+    "        {",
+    "            [ForceUnroll]",
+    "            for (int c = 0; c < C; ++c) spyi_put<T>(record, at, this[r][c]);",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "public extension String : IPrintable",
+    "{",
+    "    public static uint spyi_words() { return 2; }",
+    "    public void spyi_write(uint *record, inout uint at)",
+    "    {",
+    "        record[at++] = spyi_string;",
+    "        record[at++] = getStringHash(this);",
+    "    }",
+    "}",
+    "",
+    "// >>records",
+    "",
+    "// Room for a record, or null. What is full is not counted further, so that the count cannot wrap round; whoever crosses the",
+    "// end marks it.",
+    "internal uint *spyi_reserve(uint words)",
+    "{",
+    "    uint *header = (uint *)spyi_buffer;",
+    "    uint capacity = header[2], at = capacity;",
+    "    if (header[0] < capacity) at = __atomic_add(header[0], words);",
+    "    if (at < capacity && words <= capacity - at) return header + 4 + at;",
+    "    if (at < capacity) header[4 + at] = 0;",
+    "    __atomic_add(header[1], 1u);",
+    "    return nullptr;",
+    "}",
+    "",
+    "internal void spyi_add_words<T : IPrintable>(inout uint words, T value) { words += T.spyi_words(); }",
+    "",
+    "internal void spyi_add_value<T : IPrintable>(uint *record, inout uint at, T value) { value.spyi_write(record, at); }",
+    "",
+    "public void print<each T : IPrintable>(String format, expand each T values)",
+    "{",
+    "#ifdef SPYI_PRINT",
+    "    if (spyi_buffer == 0) return;",
+    "    uint words = 2;",
+    "    expand spyi_add_words(words, each values);",
+    "    uint *record = spyi_reserve(words);",
+    "    if (record == nullptr) return;",
+    "    record[0] = words;",
+    "    record[1] = getStringHash(format);",
+    "    uint at = 2;",
+    "    expand spyi_add_value(record, at, each values);",
+    "#endif",
+    "}",
+    NULL
+};
+
+// >>slang/print.slang ---------------------------------------------------------------------------------------
+
+static const char *const spyi_slang_print[] = {
+    "// `import print;` gives print(format, values...): see slangpy_print.slang.",
+    "module print;",
+    "",
+    "__exported import slangpy_print;",
+    NULL
+};
+
 #define SPYI_SLANG_FILES \
     { "slangpy", spyi_slang_slangpy }, \
     { "slangpy_memory", spyi_slang_slangpy_memory }, \
@@ -2566,7 +2800,9 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
     { "slangpy_random", spyi_slang_slangpy_random }, \
-    { "slangpy_kernel", spyi_slang_slangpy_kernel }
+    { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
+    { "slangpy_print", spyi_slang_slangpy_print }, \
+    { "print", spyi_slang_print }
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
@@ -5023,6 +5259,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    bool print; // slangpy_print's print() records; else it is empty
     spy_file_hook files;
 } spyi_compiler_desc;
 
@@ -5176,10 +5413,28 @@ typedef struct spyi_entry {
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
 // >>code
+
+// String literals by the hash that kernels have of them.
+typedef struct spyi_literal {
+    uint32_t hash;
+    char *text;
+} spyi_literal;
+
+typedef struct spyi_literals {
+    spyi_literal *items;
+    uint32_t count, capacity;
+} spyi_literals;
+
+SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
+                               size_t size); // once each; false: out of memory
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
+SPYI_FN void spyi_literals_free(spyi_literals *literals);
+
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20]; // Slang's entry-point hash
+    spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
 // A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
@@ -5555,6 +5810,9 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
     X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
     X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
+    X(uint64_t, spReflection_getHashedStringCount, (spyi_sl_layout *))                                       \
+    X(const char *, spReflection_getHashedString, (spyi_sl_layout *, uint64_t, size_t *))                    \
+    X(uint32_t, spComputeStringHash, (const char *, size_t))                                                 \
     X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
     X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
     X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \
@@ -5675,6 +5933,7 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
+    bool print;
     spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library;  // NULL until the first unit
     uint32_t unit_count;            // ever made
@@ -7217,7 +7476,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
     const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 1, sizeof *macros);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 2, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -7229,6 +7488,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
         }
+        macros[unit->define_count].name = "SPYI_PRINT";
+        macros[unit->define_count].value = "1";
         spyi_sl_session_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.structureSize = sizeof desc;
@@ -7238,7 +7499,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
         desc.searchPaths = paths;
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
-        desc.preprocessorMacroCount = (spyi_sl_int)unit->define_count;
+        desc.preprocessorMacroCount = (spyi_sl_int)(unit->define_count + c->print);
         desc.fileSystem = &c->files.object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
@@ -7487,6 +7748,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
     c->hook = desc->files;
+    c->print = desc->print;
     return c;
 }
 
@@ -9770,6 +10032,51 @@ static bool spyi_code_has_globals(spyi_unit *unit, spyi_sl_component *linked, sp
     return found;
 }
 
+// >>string literals
+
+bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size) {
+    if (spyi_literals_find(literals, hash)) return true;
+    if (literals->count == literals->capacity) {
+        uint32_t capacity = literals->capacity ? literals->capacity * 2 : 16;
+        spyi_literal *items = (spyi_literal *)realloc(literals->items, capacity * sizeof *items);
+        if (!items) return false;
+        literals->items = items;
+        literals->capacity = capacity;
+    }
+    char *copy = (char *)malloc(size + 1);
+    if (!copy) return false;
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    literals->items[literals->count].hash = hash;
+    literals->items[literals->count++].text = copy;
+    return true;
+}
+
+const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash) {
+    for (uint32_t i = 0; i < literals->count; i++)
+        if (literals->items[i].hash == hash) return literals->items[i].text;
+    return NULL;
+}
+
+void spyi_literals_free(spyi_literals *literals) {
+    for (uint32_t i = 0; i < literals->count; i++) free(literals->items[i].text);
+    free(literals->items);
+    memset(literals, 0, sizeof *literals);
+}
+
+static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    uint64_t count = layout ? SPYI_SL_FUNCTION(unit, spReflection_getHashedStringCount)(layout) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        size_t size = 0;
+        const char *text = SPYI_SL_FUNCTION(unit, spReflection_getHashedString)(layout, i, &size);
+        if (text)
+            spyi_literals_add(literals, SPYI_SL_FUNCTION(unit, spComputeStringHash)(text, size), text, size);
+    }
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
@@ -9868,6 +10175,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
             good = spyi_code_take(unit, linked, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
+        if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
@@ -9935,6 +10243,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
 void spyi_code_free(spyi_code *code) {
     if (!code) return;
     free(code->data);
+    spyi_literals_free(&code->literals);
     memset(code, 0, sizeof *code);
 }
 
@@ -10047,6 +10356,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
@@ -10213,6 +10523,32 @@ SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
 // >>call/list.c
 SPYI_FN void spyi_list_free(struct spy_command_list *list);
+
+// >>data/gpu_print.h ----------------------------------------------------------------------------------------
+
+// What Slang's print() wrote: the device's buffer, and its records as text.
+
+// Words before the records: reserved words, lost messages, capacity in words, nothing (src/slang/slangpy_print.slang).
+#define SPYI_PRINT_HEADER_WORDS 4
+// A string's tag, beside spy_dtype's numbers.
+#define SPYI_PRINT_STRING 13
+
+// >>print_format.c
+// The text of a record of `count` words, its own first word and the format's hash among them.
+SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
+                               spyi_text *out);
+
+// >>gpu_print.c; all but create and learn do nothing without a printer
+SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
+SPYI_FN void spyi_print_destroy(spy_device *device);
+// Literals of a kernel, from any thread.
+SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals);
+SPYI_FN uint64_t spyi_print_address(const spy_device *device);
+// What a kernel that prints does with the buffer. Such kernels go side by side: records are reserved by atomics.
+SPYI_FN spyi_use spyi_print_use(const spy_device *device);
+// Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
+SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
+SPYI_FN void spyi_print_deliver(spy_device *device);
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
@@ -11402,6 +11738,7 @@ static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function,
         status = spyi_check_transfer(tensor, count, data, size_bytes, &error);
         if (status == SPY_OK) status = spyi_tensor_move(tensor, first, count, data, upload, &error);
         if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+        else if (!upload) spyi_print_deliver(device);
     }
     spyi_leave(device);
     return status;
@@ -13832,6 +14169,546 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
     return type ? type->host_size : 0;
 }
 
+// >>data/print_format.c -------------------------------------------------------------------------------------
+
+// A record of print() as text: formats as Python's str.format has them, as far as numbers go.
+
+// >>values
+
+typedef struct spyi_message_value {
+    uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
+    uint32_t rows, columns; // 0: no matrix; no vector
+    const uint32_t *words;
+} spyi_message_value;
+
+static uint32_t spyi_message_words_of(uint32_t dtype) {
+    return dtype == SPY_INT64 || dtype == SPY_UINT64 || dtype == SPY_FLOAT64 ? 2 : 1;
+}
+
+// Value number `index`; false: there is none.
+static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
+                              spyi_message_value *out) {
+    for (uint32_t at = 2; at < count; index--) {
+        uint32_t tag = record[at++];
+        out->dtype = tag & 255;
+        out->rows = (tag >> 8) & 255;
+        out->columns = (tag >> 16) & 255;
+        out->words = record + at;
+        uint32_t size = (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) *
+                        spyi_message_words_of(out->dtype);
+        if (out->dtype < SPY_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
+        if (index == 0) return true;
+        at += size;
+    }
+    return false;
+}
+
+static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
+    if (spyi_message_words_of(v->dtype) == 1) return v->words[i];
+    return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
+}
+
+static bool spyi_message_is_float(uint32_t dtype) {
+    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+}
+
+// >>formats: [[fill]align][sign][#][0][width][.precision][type]
+
+typedef struct spyi_message_spec {
+    char fill, align, sign, type; // 0: not given
+    bool alternate;
+    int width, precision; // -1: not given
+} spyi_message_spec;
+
+static bool spyi_message_is_align(char c) {
+    return c == '<' || c == '>' || c == '^' || c == '=';
+}
+
+// A number of at most three digits; -1: it is longer.
+static int spyi_message_number(const char **at, const char *end) {
+    int value = 0;
+    for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
+        if (++digits > 3) return -1;
+        value = value * 10 + (**at - '0');
+    }
+    return value;
+}
+
+static bool spyi_message_parse_spec(const char *at, const char *end, spyi_message_spec *spec) {
+    memset(spec, 0, sizeof *spec);
+    spec->precision = -1;
+    if (end - at >= 2 && spyi_message_is_align(at[1])) {
+        spec->fill = *at++;
+        spec->align = *at++;
+    } else if (at < end && spyi_message_is_align(*at)) {
+        spec->align = *at++;
+    }
+    if (at < end && (*at == '+' || *at == '-' || *at == ' ')) spec->sign = *at++;
+    if (at < end && *at == '#') {
+        spec->alternate = true;
+        at++;
+    }
+    if (at < end && *at == '0') {
+        if (!spec->align) spec->align = '=';
+        if (!spec->fill) spec->fill = '0';
+        at++;
+    }
+    spec->width = spyi_message_number(&at, end);
+    if (at < end && *at == '.') {
+        const char *digits = ++at;
+        spec->precision = spyi_message_number(&at, end);
+        if (at == digits || spec->precision > 99) return false;
+        if (spec->precision < 0) return false;
+    }
+    if (at < end) spec->type = *at++;
+    return spec->width >= 0 && at == end;
+}
+
+// >>scalars
+
+// `prefix` (sign, 0x) and `digits` in the format's width.
+static void spyi_message_padded(const spyi_message_spec *spec, char align, const char *prefix,
+                                const char *digits, spyi_text *out) {
+    size_t length = strlen(prefix) + strlen(digits), width = (size_t)spec->width;
+    size_t room = width > length ? width - length : 0, before = 0, inside = 0;
+    if (spec->align) align = spec->align;
+    if (align == '>') before = room;
+    else if (align == '^') before = room / 2;
+    else if (align == '=') inside = room;
+    char fill = spec->fill ? spec->fill : ' ';
+    for (size_t i = 0; i < before; i++) spyi_text_add_n(out, &fill, 1);
+    spyi_text_add_n(out, prefix, strlen(prefix));
+    for (size_t i = 0; i < inside; i++) spyi_text_add_n(out, &fill, 1);
+    spyi_text_add_n(out, digits, strlen(digits));
+    for (size_t i = before + inside; i < room; i++) spyi_text_add_n(out, &fill, 1);
+}
+
+static void spyi_message_text(const spyi_message_spec *spec, const char *text, spyi_text *out) {
+    spyi_text cut = { NULL, 0, 0 };
+    size_t length = strlen(text);
+    if (spec->precision >= 0 && (size_t)spec->precision < length) length = (size_t)spec->precision;
+    spyi_text_add_n(&cut, text, length);
+    spyi_message_padded(spec, '<', "", spyi_text_str(&cut), out);
+    spyi_text_free(&cut);
+}
+
+static void spyi_message_integer(const spyi_message_spec *spec, bool negative, uint64_t magnitude,
+                                 spyi_text *out) {
+    char buffer[72], *digits = buffer + sizeof buffer - 1, prefix[4];
+    const char *letters = spec->type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+    unsigned base = spec->type == 'x' || spec->type == 'X' ? 16
+                    : spec->type == 'o'                    ? 8
+                    : spec->type == 'b'                    ? 2
+                                                           : 10;
+    size_t n = 0;
+    *digits = 0;
+    do *--digits = letters[magnitude % base];
+    while (magnitude /= base);
+    if (negative) prefix[n++] = '-';
+    else if (spec->sign == '+' || spec->sign == ' ') prefix[n++] = spec->sign;
+    if (spec->alternate && base != 10) {
+        prefix[n++] = '0';
+        prefix[n++] = spec->type;
+    }
+    prefix[n] = 0;
+    spyi_message_padded(spec, '>', prefix, digits, out);
+}
+
+// Shortest text that reads back as the same number.
+static void spyi_message_shortest(double value, bool is_double, char *buffer, size_t size) {
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, value);
+        double back = strtod(buffer, NULL);
+        if (is_double ? back >= value && back <= value
+                      : (float)back >= (float)value && (float)back <= (float)value)
+            return;
+    }
+}
+
+static void spyi_message_float(const spyi_message_spec *spec, double value, bool is_double, spyi_text *out) {
+    char buffer[448], form[8] = "%.*g", prefix[2] = { 0, 0 };
+    uint64_t bits;
+    bool upper = spec->type == 'E' || spec->type == 'F' || spec->type == 'G', percent = spec->type == '%';
+    bool number = value >= value;
+    memcpy(&bits, &value, sizeof bits);
+    if (number && bits >> 63) value = -value;
+    if (percent) value *= 100;
+    if (!number) {
+        snprintf(buffer, sizeof buffer, upper ? "NAN" : "nan");
+    } else if (!spec->type && spec->precision < 0) {
+        spyi_message_shortest(value, is_double, buffer, sizeof buffer);
+    } else {
+        if (spec->type) form[3] = percent ? 'f' : spec->type;
+        snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
+    }
+    for (char *c = buffer; *c; c++)
+        if (*c == ',') *c = '.'; // the program's locale
+    if (percent) strcat(buffer, "%");
+    if (number && bits >> 63) prefix[0] = '-';
+    else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
+    spyi_message_padded(spec, '>', prefix, buffer, out);
+}
+
+static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
+    uint64_t bits = spyi_message_bits(v, i);
+    uint32_t low = (uint32_t)bits;
+    double value;
+    float single;
+    if (v->dtype == SPY_FLOAT64) {
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    if (spyi_message_is_float(v->dtype)) {
+        memcpy(&single, &low, sizeof single);
+        return single;
+    }
+    if (v->dtype == SPY_INT64) return (double)(int64_t)bits;
+    return v->dtype == SPY_UINT64 || v->dtype == SPY_UINT32 ? (double)bits : (double)(int32_t)low;
+}
+
+static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const spyi_message_spec *spec,
+                                spyi_text *out) {
+    uint64_t bits = spyi_message_bits(v, i);
+    if (v->dtype == SPY_BOOL && !spec->type) {
+        spyi_message_text(spec, bits ? "true" : "false", out);
+    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
+        spyi_message_float(spec, spyi_message_as_double(v, i),
+                           v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16, out);
+    } else {
+        int64_t value = v->dtype == SPY_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
+        bool has_sign =
+            v->dtype == SPY_INT8 || v->dtype == SPY_INT16 || v->dtype == SPY_INT32 || v->dtype == SPY_INT64;
+        bool negative = has_sign && value < 0;
+        spyi_message_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
+    }
+}
+
+// >>fields and the whole
+
+// What the format asks for that the value is not; NULL: it fits.
+static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
+    bool integers = spec->type && strchr("bdoxX", spec->type),
+         reals = spec->type && strchr("eEfFgG%", spec->type);
+    if (v->dtype == SPYI_PRINT_STRING)
+        return integers || reals                  ? "a number"
+               : spec->type && spec->type != 's'  ? "another type letter"
+               : spec->align == '=' || spec->sign ? "a number"
+                                                  : NULL;
+    if (spec->type == 's') return "a string";
+    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
+    if (spec->type && !integers && !reals) return "another type letter";
+    bool real = reals || spyi_message_is_float(v->dtype);
+    return spec->precision >= 0 && !real ? "a float" : NULL;
+}
+
+static void spyi_message_value_text(const spyi_message_value *v, const spyi_message_spec *spec,
+                                    const spyi_literals *literals, spyi_text *out) {
+    if (v->dtype == SPYI_PRINT_STRING) {
+        const char *text = spyi_literals_find(literals, v->words[0]);
+        char unknown[32];
+        snprintf(unknown, sizeof unknown, "<string %08x>", (unsigned)v->words[0]);
+        spyi_message_text(spec, text ? text : unknown, out);
+        return;
+    }
+    uint32_t rows = v->rows ? v->rows : 1, columns = v->columns ? v->columns : 1;
+    if (v->rows) spyi_text_add(out, "{");
+    for (uint32_t r = 0; r < rows; r++) {
+        if (r) spyi_text_add(out, ", ");
+        if (v->columns) spyi_text_add(out, "{");
+        for (uint32_t c = 0; c < columns; c++) {
+            if (c) spyi_text_add(out, ", ");
+            spyi_message_scalar(v, r * columns + c, spec, out);
+        }
+        if (v->columns) spyi_text_add(out, "}");
+    }
+    if (v->rows) spyi_text_add(out, "}");
+}
+
+// The field between `at` and `end`, which stand behind "{" and on "}". What is wrong is said in its place.
+static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
+                               const spyi_literals *literals, uint32_t *next, spyi_text *out) {
+    const char *begin = at, *digits = at;
+    int number = spyi_message_number(&at, end);
+    uint32_t index = at == digits ? (*next)++ : (uint32_t)number;
+    spyi_message_value value;
+    spyi_message_spec spec;
+    const char *wrong = NULL, *what = "";
+    bool colon = at < end && *at == ':';
+    if (number < 0 || (at < end && !colon) || !spyi_message_parse_spec(at + colon, end, &spec))
+        wrong = "is no format";
+    else if (!spyi_message_find(record, count, index, &value)) wrong = "has no value";
+    else if ((what = spyi_message_needs(&value, &spec)) != NULL) wrong = "needs ";
+    if (!wrong) {
+        spyi_message_value_text(&value, &spec, literals, out);
+        return;
+    }
+    spyi_text_add(out, "{%.*s%s%s%s}", (int)(end - begin), begin, end > begin ? " " : "", wrong,
+                  what ? what : "");
+}
+
+SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
+                               spyi_text *out) {
+    const char *format = spyi_literals_find(literals, record[1]);
+    uint32_t next = 0;
+    if (!format) {
+        spyi_text_add(out, "<format %08x>", (unsigned)record[1]);
+        return;
+    }
+    while (*format) {
+        size_t plain = strcspn(format, "{}");
+        spyi_text_add_n(out, format, plain);
+        format += plain;
+        if (!*format) return;
+        const char *end = *format == '{' ? strchr(format, '}') : NULL;
+        if (format[1] == *format) { // doubled: itself
+            spyi_text_add_n(out, format, 1);
+            format += 2;
+        } else if (!end) { // alone
+            spyi_text_add_n(out, format++, 1);
+        } else {
+            spyi_message_field(format + 1, end, record, count, literals, &next, out);
+            format = end + 1;
+        }
+    }
+}
+
+// >>data/gpu_print.c ----------------------------------------------------------------------------------------
+
+// The print buffer: kernels append records to it (src/slang/slangpy_print.slang), the host takes them out once the work is over,
+// and hands them on as text. Hazards: kernels that print count as readers of the buffer, since atomics order them; the
+// host's reset of its header counts as the write.
+
+typedef struct spyi_print_buffer {
+    spyi_storage *storage;
+    size_t buffer_bytes;
+    uint32_t capacity;      // words for records
+    spyi_text pending;      // messages to deliver: each its level, as a byte, its text and a NUL
+    spyi_mutex lock;        // guards `literals`: compile threads learn, too
+    spyi_literals literals; // of all kernels so far
+} spyi_print_buffer;
+
+enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
+
+// >>the buffer
+
+SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
+    const spyi_print_buffer *p = device->printer;
+    spyi_use use;
+    memset(&use, 0, sizeof use);
+    use.storage = p->storage;
+    use.end = p->buffer_bytes;
+    use.reads = true;
+    return use;
+}
+
+// Empty, for the kernels that are recorded from now on.
+static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
+    spyi_print_buffer *p = device->printer;
+    uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
+    header[2] = p->capacity;
+    spyi_use use = spyi_print_use(device);
+    use.reads = false;
+    use.writes = true;
+    bool barrier = spyi_take_uses(device, &use, 1, false);
+    spy_status status = device->backend->upload(device->gpu, &p->storage->chunk, p->storage->offset, header,
+                                                sizeof header, barrier, error);
+    spyi_uses_done(device, barrier, false, status);
+    p->storage->read_epoch = 0; // those readers have finished
+    return status;
+}
+
+// Whether kernels that print were recorded since.
+static bool spyi_print_is_used(const spyi_print_buffer *p) {
+    return p->storage && p->storage->read_epoch != 0;
+}
+
+SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (buffer_bytes == 0) buffer_bytes = SPYI_PRINT_DEFAULT_BYTES;
+    if (buffer_bytes < SPYI_PRINT_LEAST_BYTES || buffer_bytes > SPYI_PRINT_MOST_BYTES) {
+        spyi_text_add(error, "desc.print_buffer_bytes is %zu; expected %d to %d, or 0 for %d", buffer_bytes,
+                      SPYI_PRINT_LEAST_BYTES, SPYI_PRINT_MOST_BYTES, SPYI_PRINT_DEFAULT_BYTES);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!(device->base->limits.info.features & SPY_FEATURE_POINTERS)) {
+        spyi_text_add(error, "desc.enable_print needs a device with SPY_FEATURE_POINTERS");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_print_buffer *p = (spyi_print_buffer *)spyi_allocate(&device->ctx, sizeof *p);
+    if (!p) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_mutex_init(&p->lock);
+    device->printer = p;
+    p->buffer_bytes = buffer_bytes;
+    p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
+    p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
+    if (!p->storage) return status;
+    p->storage->references = 1; // command lists have their own
+    return spyi_print_reset(device, error);
+}
+
+SPYI_FN void spyi_print_destroy(spy_device *device) {
+    spyi_print_buffer *p = device->printer;
+    if (!p) return;
+    if (p->storage && --p->storage->references == 0) spyi_pool_give(device, p->storage);
+    spyi_text_free(&p->pending);
+    spyi_literals_free(&p->literals);
+    spyi_mutex_destroy(&p->lock);
+    spyi_free(&device->ctx, p, sizeof *p);
+    device->printer = NULL;
+}
+
+SPYI_FN uint64_t spyi_print_address(const spy_device *device) {
+    const spyi_print_buffer *p = device->printer;
+    return p ? p->storage->chunk.address + p->storage->offset : 0;
+}
+
+SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals) {
+    spyi_print_buffer *p = device->printer;
+    if (!p) return;
+    spyi_mutex_lock(&p->lock);
+    for (uint32_t i = 0; i < literals->count; i++)
+        spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
+                          strlen(literals->items[i].text));
+    spyi_mutex_unlock(&p->lock);
+}
+
+// >>messages
+
+static void spyi_print_add(spyi_print_buffer *p, spy_log_level level, const spyi_text *message) {
+    char byte = (char)level;
+    spyi_text_add_n(&p->pending, &byte, 1);
+    spyi_text_add_n(&p->pending, spyi_text_str(message), strlen(spyi_text_str(message)) + 1);
+}
+
+static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, uint32_t count) {
+    spyi_text message = { NULL, 0, 0 };
+    spyi_mutex_lock(&p->lock);
+    for (uint32_t at = 0; count - at >= 2 && words[at] >= 2 && words[at] <= count - at; at += words[at]) {
+        spyi_text_clear(&message);
+        spyi_print_format(words + at, words[at], &p->literals, &message);
+        spyi_print_add(p, SPY_LOG_INFO, &message);
+    }
+    spyi_mutex_unlock(&p->lock);
+    spyi_text_free(&message);
+}
+
+// Waits for all kernels that print, and makes messages of the buffer, which is empty afterwards.
+static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
+    spyi_print_buffer *p = device->printer;
+    if (!spyi_print_is_used(p)) return SPY_OK;
+    if (device->base->deferred) {
+        spyi_text_add(error, "calls are being recorded into a command buffer that is not submitted here");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    const spyi_storage *storage = p->storage;
+    uint32_t header[SPYI_PRINT_HEADER_WORDS];
+    uint64_t after = storage->use_submit;
+    spy_status status = device->backend->download(device->gpu, header, &storage->chunk, storage->offset,
+                                                  sizeof header, after, error);
+    if (status != SPY_OK) return status;
+    uint32_t count = header[0] < p->capacity ? header[0] : p->capacity;
+    uint32_t *words = (uint32_t *)malloc(count * sizeof *words + 1);
+    if (!words) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (count)
+        status =
+            device->backend->download(device->gpu, words, &storage->chunk, storage->offset + sizeof header,
+                                      count * sizeof *words, after, error);
+    if (status == SPY_OK) {
+        spyi_print_format_all(p, words, count);
+        if (header[1]) {
+            spyi_text lost = { NULL, 0, 0 };
+            spyi_text_add(&lost,
+                          "print: %u message%s did not fit and %s lost: the buffer has %zu bytes; give the "
+                          "device a larger desc.print_buffer_bytes, or wait more often",
+                          header[1], header[1] == 1 ? "" : "s", header[1] == 1 ? "is" : "are",
+                          p->buffer_bytes);
+            spyi_print_add(p, SPY_LOG_WARNING, &lost);
+            spyi_text_free(&lost);
+        }
+        status = spyi_print_reset(device, error);
+    }
+    free(words);
+    return status;
+}
+
+// Warnings keep to desc.log.level; what was printed was asked for by enable_print.
+static void spyi_print_to_log(spy_device *device) {
+    spyi_print_buffer *p = device->printer;
+    for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
+        spy_log_level level = (spy_log_level)p->pending.data[at];
+        if (level == SPY_LOG_INFO || spyi_log_wants(&device->ctx, level))
+            device->ctx.log.func(level, p->pending.data + at + 1, device->ctx.log.user_data);
+    }
+    spyi_text_clear(&p->pending);
+}
+
+SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function) {
+    spyi_text error = { NULL, 0, 0 };
+    if (!device->printer || !device->ctx.log.func) return SPY_OK;
+    spy_status status = spyi_print_gather(device, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_print_to_log(device);
+    return status;
+}
+
+SPYI_FN void spyi_print_deliver(spy_device *device) {
+    spyi_print_buffer *p = device->printer;
+    if (SPYI_LIKELY(!p) || !device->ctx.log.func) return;
+    if (spyi_print_is_used(p)
+            ? device->base->deferred || device->backend->finished_submit(device->gpu) < p->storage->use_submit
+            : !p->pending.size)
+        return;
+    spyi_print_flush(device, "print");
+}
+
+// >>entry points
+
+spy_status spy_flush_print(spy_device *device) {
+    const char *function = "spy_flush_print";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    if (status != SPY_OK) return status;
+    status = spyi_print_flush(device, function);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
+    const char *function = "spy_read_print";
+    if (text && capacity) text[0] = 0;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return 0;
+    spyi_print_buffer *p = device->printer;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = p ? spyi_print_gather(device, &error) : SPY_OK;
+    size_t size = 0;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, function, &error);
+    } else if (p) {
+        size = p->pending.size;
+        for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1)
+            size--; // levels are not text, and a NUL is as long as a newline
+    }
+    if (size && text && capacity > size) {
+        char *to = text;
+        for (size_t at = 0; at < p->pending.size;) {
+            size_t length = strlen(p->pending.data + at + 1);
+            memcpy(to, p->pending.data + at + 1, length);
+            to[length] = '\n';
+            to += length + 1;
+            at += length + 2;
+        }
+        *to = 0;
+        spyi_text_clear(&p->pending);
+    }
+    spyi_leave(device);
+    return size;
+}
+
 // >>data/reflect.c ------------------------------------------------------------------------------------------
 
 // Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
@@ -14352,6 +15229,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
+    if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
@@ -14384,6 +15262,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_free(ctx, grave, sizeof *grave);
     }
     if (device->readback) spyi_pool_give(device, device->readback);
+    spyi_print_destroy(device);
     if (device->gpu) {
         spyi_pool_destroy(device);
         device->backend->destroy(device->gpu);
@@ -14453,6 +15332,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.print = desc->enable_print;
         compiler.files = desc->files;
         device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
@@ -14467,6 +15347,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         } else {
             for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
                 device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
+            if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
         }
     }
     if (status != SPY_OK) {
@@ -14509,6 +15390,7 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    if (status == SPY_OK) spyi_print_deliver(device);
     return status;
 }
 
@@ -16219,6 +17101,7 @@ typedef enum spyi_pack_op {
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_PRINT,   // address of the device's print buffer, uint64
     SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
@@ -16243,6 +17126,7 @@ typedef struct spyi_emitted {
     uint32_t binding_count;
     uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
     uint32_t group_size;
+    bool prints; // the block has the address of the device's print buffer
 } spyi_emitted;
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
@@ -16552,6 +17436,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     size_t index_size = key->index64 ? 8 : 4;
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
+    if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
     if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
     if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
@@ -17182,7 +18067,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
-    spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
+    spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
+                  out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
                         : key->rank == 0            ? "one element"
                         : key->grouped              ? "call groups"
@@ -17202,11 +18088,19 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->names_library &&
         (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
+    if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
+}
+
+// Whether print() may be called: the module or the call's own Slang text has it.
+static bool spyi_call_prints(const spy_function *function, const spyi_bound *bound) {
+    const char *prelude = bound->options.prelude;
+    if (!function->object.device->printer) return false;
+    return spyi_unit_imports(function->module->unit, "slangpy_print") || (prelude && strstr(prelude, "print"));
 }
 
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
@@ -17245,6 +18139,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
+    out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
@@ -18486,6 +19381,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
             status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
                                        &code, error);
         spyi_dump(device, name.data, source, &code);
+        if (status == SPY_OK) spyi_print_learn(device, &code.literals);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
     if (status == SPY_OK && plan->bound.shader)
@@ -19254,6 +20150,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
             memcpy(out, &u, 4);
             break;
+        case SPYI_PACK_PRINT:
+            address = spyi_print_address(s->device);
+            memcpy(out, &address, 8);
+            break;
         case SPYI_PACK_ADDRESS:
             address = at->storage->chunk.address + at->storage->offset + at->begin;
             memcpy(out, &address, 8);
@@ -19349,7 +20249,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1]; // and group counts
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 2]; // and group counts, and the print buffer
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -19382,6 +20282,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
     }
     dispatch.bindings = bindings;
     use_count = spyi_collect_uses(s, uses, &untracked);
+    if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->list)
         return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
                                          error);
@@ -19474,6 +20375,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
+    if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)

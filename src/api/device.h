@@ -65,6 +65,8 @@ typedef struct spy_device_desc {
     uint32_t max_plans;                 // compiled calls kept; 0: 1024; the least recently used leaves
     bool enable_validation;             // Vulkan validation layer, when installed; its messages go to the log
     const char *label;                  // name in debug tools and messages
+    bool enable_print;                  // print() in Slang reaches the log (see api/print.h); else it is empty
+    size_t print_buffer_bytes;          // what can be printed between two deliveries; 0: 1 MiB
 } spy_device_desc;
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.

@@ -286,6 +286,10 @@
 // spy_get_device_stats counts calls, compiled kernels, barriers and bytes. desc.enable_validation turns on
 // Vulkan's validation layer, whose messages go to the log.
 //
+// Slang code prints, too: with desc.enable_print and `import print;`, print("x = {}, v = {:.3f}", x, v) sends
+// a message to desc.log whenever something waits for the work that printed it. spy_flush_print waits for it,
+// spy_read_print gives the text instead. Without enable_print the same code compiles to nothing.
+//
 // >>guide 15: command lists
 //
 // A command list records calls, copies, fills, writes, labels and timestamps once; spy_list_submit does them

@@ -1,5 +1,6 @@
 // Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
 #include "call/call_internal.h"
+#include "data/gpu_print.h"
 
 // >>plans
 
@@ -179,6 +180,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
             status = spyi_unit_compile(function->module->unit, name.data, source->data, entry, conformances,
                                        &code, error);
         spyi_dump(device, name.data, source, &code);
+        if (status == SPY_OK) spyi_print_learn(device, &code.literals);
         if (status != SPY_OK) spyi_text_add(error, "\nin the generated kernel:\n%s", source->data);
     }
     if (status == SPY_OK && plan->bound.shader)

@@ -2,6 +2,7 @@
 //
 // Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
 #include "call/list.h"
+#include "data/gpu_print.h"
 
 // >>temporaries: host arrays that are run over, new tensors, and places for results to host memory
 
@@ -239,6 +240,10 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
             memcpy(out, &u, 4);
             break;
+        case SPYI_PACK_PRINT:
+            address = spyi_print_address(s->device);
+            memcpy(out, &address, 8);
+            break;
         case SPYI_PACK_ADDRESS:
             address = at->storage->chunk.address + at->storage->offset + at->begin;
             memcpy(out, &address, 8);
@@ -349,7 +354,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 1]; // of leaves, feeds, and group counts
+    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 2]; // of leaves, feeds, group counts, the print buffer
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -385,6 +390,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->feeds.uniforms;
     use_count = spyi_collect_uses(s, variant, uses, &untracked);
+    if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->list)
         return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
                                          error);
@@ -477,6 +483,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
+    if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)

@@ -61,6 +61,51 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     return good;
 }
 
+// >>string literals
+
+bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size) {
+    if (spyi_literals_find(literals, hash)) return true;
+    if (literals->count == literals->capacity) {
+        uint32_t capacity = literals->capacity ? literals->capacity * 2 : 16;
+        spyi_literal *items = (spyi_literal *)realloc(literals->items, capacity * sizeof *items);
+        if (!items) return false;
+        literals->items = items;
+        literals->capacity = capacity;
+    }
+    char *copy = (char *)malloc(size + 1);
+    if (!copy) return false;
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    literals->items[literals->count].hash = hash;
+    literals->items[literals->count++].text = copy;
+    return true;
+}
+
+const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash) {
+    for (uint32_t i = 0; i < literals->count; i++)
+        if (literals->items[i].hash == hash) return literals->items[i].text;
+    return NULL;
+}
+
+void spyi_literals_free(spyi_literals *literals) {
+    for (uint32_t i = 0; i < literals->count; i++) free(literals->items[i].text);
+    free(literals->items);
+    memset(literals, 0, sizeof *literals);
+}
+
+static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, spyi_literals *literals) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    uint64_t count = layout ? SPYI_SL_FUNCTION(unit, spReflection_getHashedStringCount)(layout) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        size_t size = 0;
+        const char *text = SPYI_SL_FUNCTION(unit, spReflection_getHashedString)(layout, i, &size);
+        if (text)
+            spyi_literals_add(literals, SPYI_SL_FUNCTION(unit, spComputeStringHash)(text, size), text, size);
+    }
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                            spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
@@ -160,6 +205,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
         }
         if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
+        if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }
     if (linked) linked->v->release(linked);
     if (composite) composite->v->release(composite);
@@ -228,5 +274,6 @@ void spyi_code_free(spyi_code *code) {
     if (!code) return;
     free(code->data);
     spyi_inputs_free(&code->inputs);
+    spyi_literals_free(&code->literals);
     memset(code, 0, sizeof *code);
 }

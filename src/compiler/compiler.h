@@ -26,6 +26,7 @@ typedef struct spyi_compiler_desc {
     spyi_target target;
     const spyi_embedded *embedded; // kept, not copied
     size_t embedded_count;
+    bool print; // slangpy_print's print() records; else it is empty
     spy_file_hook files;
 } spyi_compiler_desc;
 
@@ -214,11 +215,29 @@ typedef struct spyi_inputs {
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
 
 // >>code
+
+// String literals by the hash that kernels have of them.
+typedef struct spyi_literal {
+    uint32_t hash;
+    char *text;
+} spyi_literal;
+
+typedef struct spyi_literals {
+    spyi_literal *items;
+    uint32_t count, capacity;
+} spyi_literals;
+
+SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
+                               size_t size); // once each; false: out of memory
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
+SPYI_FN void spyi_literals_free(spyi_literals *literals);
+
 typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20]; // Slang's entry-point hash
     spyi_inputs inputs; // its bindings in the code: set 0, structured buffers first, then uniform ones
+    spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
 // A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.

@@ -81,6 +81,7 @@ struct spyi_compiler {
     size_t include_path_count;
     const spyi_embedded *embedded;
     size_t embedded_count;
+    bool print;
     spyi_sl_stored *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
     const spyi_sl_library *library;  // NULL until the first unit
     uint32_t unit_count;            // ever made

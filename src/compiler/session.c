@@ -140,7 +140,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
 
     size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
     const char **paths = (const char **)calloc(most, sizeof *paths);
-    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 1, sizeof *macros);
+    spyi_sl_macro *macros = (spyi_sl_macro *)calloc(unit->define_count + 2, sizeof *macros);
     spyi_text folder = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
@@ -152,6 +152,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
         }
+        macros[unit->define_count].name = "SPYI_PRINT";
+        macros[unit->define_count].value = "1";
         spyi_sl_session_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.structureSize = sizeof desc;
@@ -161,7 +163,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
         desc.searchPaths = paths;
         desc.searchPathCount = (spyi_sl_int)path_count;
         desc.preprocessorMacros = macros;
-        desc.preprocessorMacroCount = (spyi_sl_int)unit->define_count;
+        desc.preprocessorMacroCount = (spyi_sl_int)(unit->define_count + c->print);
         desc.fileSystem = &c->files.object;
         desc.compilerOptionEntries = options;
         desc.compilerOptionEntryCount = option_count;
@@ -410,6 +412,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->files.object.v = &spyi_sl_files_functions;
     c->files.compiler = c;
     c->hook = desc->files;
+    c->print = desc->print;
     return c;
 }
 

@@ -374,6 +374,9 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable_layout *, spReflectionEntryPoint_getVarLayout, (spyi_sl_entry_layout *))              \
     X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
     X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
+    X(uint64_t, spReflection_getHashedStringCount, (spyi_sl_layout *))                                       \
+    X(const char *, spReflection_getHashedString, (spyi_sl_layout *, uint64_t, size_t *))                    \
+    X(uint32_t, spComputeStringHash, (const char *, size_t))                                                 \
     X(spyi_sl_function *, spReflectionDecl_castToFunction, (spyi_sl_decl *))                                 \
     X(spyi_sl_variable *, spReflectionDecl_castToVariable, (spyi_sl_decl *))                                 \
     X(spyi_sl_decl *, spReflectionGeneric_GetInnerDecl, (spyi_sl_generic *))                                 \

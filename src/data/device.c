@@ -1,5 +1,5 @@
 // The device: creation, release, the guard that every public function passes, and what the device tells of itself.
-#include "data/device.h"
+#include "data/gpu_print.h"
 
 #include "slang/embed.h"
 
@@ -129,6 +129,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_atomic_store(&ctx->busy, 1);
         spyi_free(ctx, callback, sizeof *callback);
     }
+    if (device->printer && !device->base->deferred) spyi_print_flush(device, "spy_release_device");
     if (device->gpu) { // a callback may have recorded more
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->backend->open_submit(device->gpu), UINT64_MAX, &ignored);
@@ -161,6 +162,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_free(ctx, grave, sizeof *grave);
     }
     if (device->readback) spyi_pool_give(device, device->readback);
+    spyi_print_destroy(device);
     if (device->gpu) {
         spyi_pool_destroy(device);
         device->backend->destroy(device->gpu);
@@ -230,6 +232,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         compiler.include_paths = desc->include_paths;
         compiler.include_path_count = desc->include_path_count;
         compiler.target = device->base->limits.target;
+        compiler.print = desc->enable_print;
         compiler.files = desc->files;
         device->reload = desc->reload;
         compiler.embedded = spyi_slang_files;
@@ -244,6 +247,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         } else {
             for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
                 device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
+            if (desc->enable_print) status = spyi_print_create(device, desc->print_buffer_bytes, &error);
         }
     }
     if (status != SPY_OK) {
@@ -286,6 +290,7 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    if (status == SPY_OK) spyi_print_deliver(device);
     return status;
 }
 

@@ -109,6 +109,7 @@ struct spy_device {
     spyi_pool pool;
     spyi_cache *cache;
     spyi_storage *readback;             // results to host memory of the running call
+    struct spyi_print_buffer *printer;  // data/gpu_print.h; NULL: desc.enable_print is off
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none

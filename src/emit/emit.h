@@ -45,6 +45,7 @@ typedef enum spyi_pack_op {
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_PRINT,   // address of the device's print buffer, uint64
     SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
@@ -71,6 +72,7 @@ typedef struct spyi_emitted {
     uint32_t holder_count;
     uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> among the parameters
     uint32_t group_size;
+    bool prints; // the block has the address of the device's print buffer
 } spyi_emitted;
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"

@@ -313,7 +313,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
-    spyi_text_add(&kernel, "%s)\n{\n%s}\n", spyi_text_str(&s->buffers), spyi_text_str(&s->body));
+    spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
+                  out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
                         : key->rank == 0            ? "one element"
                         : key->grouped              ? "call groups"
@@ -329,11 +330,23 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    // slangpy_atomic.slang: the device adds floats by itself.
+    if (s->bound->names_library &&
+        (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+        spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
+    if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
+}
+
+// Whether print() may be called: the module or the call's own Slang text has it.
+static bool spyi_call_prints(const spy_function *function, const spyi_bound *bound) {
+    const char *prelude = bound->options.prelude;
+    if (!function->object.device->printer) return false;
+    return spyi_unit_imports(function->module->unit, "slangpy_print") || (prelude && strstr(prelude, "print"));
 }
 
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
@@ -372,6 +385,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
+    out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
     for (uint32_t i = 0; i < bound->leaf_count; i++) {
