@@ -15,7 +15,7 @@
 //      4 modules, the compiler    11 order of work, waiting, cost  18 whole tensors, pointers
 //      5 tensors and layouts      12 prepared calls                19 dispatch
 //      6 arguments                13 bringing your own Vulkan      20 options of a call
-//      7 mapping and broadcast    14 looking at kernels
+//      7 mapping and broadcast    14 looking at kernels          21 buffers, shader parameters
 //
 // Search for ">>" to go from section to section, here and in the declarations.
 //
@@ -181,7 +181,7 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, buffers, and results of an interface type. A struct given
+// What cannot be passed yet: textures, samplers, typed buffers, and results of an interface type. A struct given
 // whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
@@ -419,7 +419,40 @@
 //     call_group_shape      tiles of the call's shape whose elements run next to each other
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                           call_group_shape
+//     globals               values of the module's shader parameters, by name or path, see 21
+//     write_globals         a hook that sets further ones at each call, by spy_set_global
 //     append_to             a command list that gets the call instead of the device
+//
+// >>guide 21: buffers and shader parameters
+//
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
+// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
+// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
+// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
+// arguments may stand beside all of these.
+//
+// Global shader parameters of a module, and of those that it imports or links, are given with the call:
+//
+//     uniform float gain;                                    struct Light { float3 color; float power; }
+//     ParameterBlock<Scene> scene;                           struct Scene { Light light; StructuredBuffer<float> table; }
+//
+//     spy_call_options o = { .globals = SPY_ARGS(spy_arg_f32("gain", 2), spy_arg_tensor("scene.table", table),
+//                                                spy_arg_data("scene.light", &light, sizeof light)) };
+//     spy_call_with(function, args, &o);
+//
+// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
+// Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
+// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
+// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
+// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
+// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
+// each.
+//
+// Not yet: globals of prepared calls; textures, samplers, typed buffers, arrays of buffers, and push constants
+// of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
+// own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
+// element-wise arguments: nothing checks what threads then do to each other.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -1470,11 +1503,17 @@ void spy_release_packed(spy_packed *packed);
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
+// What a write_globals hook sets values in.
+typedef struct spy_globals spy_globals;
+
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
 typedef struct spy_call_options {
     const char *prelude;             // Slang text at the head of the generated kernel, after its imports
     spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
-    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
+    spy_args globals;                // values for the module's global shader parameters, by name or path: "gain",
+                                     // "params.light.color", "lights[2]"; structs whole or by fields; tensors for buffers
+    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further ones; NULL: none
+    void *write_user_data;
     const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
     size_t conformance_count;
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
@@ -1486,6 +1525,11 @@ typedef struct spy_call_options {
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
 // append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
+// Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
+// last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
+// may be called meanwhile. Threads: the hook's.
+spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // >>dispatching
 
@@ -4118,6 +4162,12 @@ typedef struct spyi_binding {
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
 } spyi_binding;
 
+// A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
+typedef struct spyi_uniform {
+    const void *data;
+    uint32_t size; // > 0, at most limits.max_uniform_bytes
+} spyi_uniform;
+
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
     const void *code;    // SPIR-V words
@@ -4128,12 +4178,14 @@ typedef struct spyi_kernel_desc {
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
+    uint32_t uniform_count; // uniform buffers, at the bindings after those
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
     const spyi_binding *bindings; // binding_count of the kernel
+    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits; unused when indirect
     uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
     uint64_t indirect_offset;     // where in the chunk: a multiple of 4
@@ -4152,6 +4204,8 @@ typedef struct spyi_limits {
     uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
+    uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
     bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
@@ -4261,6 +4315,8 @@ typedef struct spyi_null_desc {
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t max_uniforms;      // 12
+    uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
     uint64_t bindings_from_bytes; // never
@@ -4300,6 +4356,8 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    uint32_t uniform_count;
+    const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
     uint64_t to, to_offset; // handle, bytes
     uint64_t from, from_offset;
@@ -4369,7 +4427,7 @@ typedef struct spyi_null_chunk {
 
 typedef struct spyi_null_kernel {
     char *label;
-    uint32_t group_size, block_size, binding_count;
+    uint32_t group_size, block_size, binding_count, uniform_count;
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -4642,9 +4700,12 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
         return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
                                 desc->group_size, limits->info.max_group_size);
-    if (desc->binding_count > limits->max_bindings)
-        return spyi_null_broken(n, error, "create_kernel: %u bindings exceed the limit of %u",
-                                desc->binding_count, limits->max_bindings);
+    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
+        desc->uniform_count > limits->max_uniforms)
+        return spyi_null_broken(
+            n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+            desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
+            limits->max_uniforms);
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
@@ -4661,6 +4722,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_size = desc->block_size;
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
+    k->uniform_count = desc->uniform_count;
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -4801,8 +4863,15 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings))
+    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings) ||
+        (k->uniform_count && !d->uniforms))
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
+    for (i = 0; i < k->uniform_count; i++) {
+        const spyi_uniform *u = &d->uniforms[i];
+        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
+    }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
         if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
@@ -4821,15 +4890,18 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     spyi_null_op *op;
     unsigned char *bytes;
-    size_t block_size, binding_size, label_size;
+    size_t block_size, binding_size, uniform_size, label_size;
+    uint32_t i;
     spy_status status = spyi_null_begin(n, error);
     if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
     if (status != SPY_OK) return status;
     block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
     binding_size = k->binding_count * sizeof(spyi_binding);
+    uniform_size = k->uniform_count * sizeof(spyi_uniform);
+    for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier, block_size + binding_size + label_size, &bytes,
-                          error);
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier,
+                          block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
     op->group_size = k->group_size;
@@ -4850,6 +4922,18 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     op->bindings = (const spyi_binding *)(void *)bytes;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
+    if (k->uniform_count) {
+        spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
+        op->uniform_count = k->uniform_count;
+        op->uniforms = uniforms;
+        bytes += k->uniform_count * sizeof *uniforms;
+        for (i = 0; i < k->uniform_count; i++) {
+            memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
+            uniforms[i].data = bytes;
+            uniforms[i].size = d->uniforms[i].size;
+            bytes += spyi_align(d->uniforms[i].size, 16);
+        }
+    }
     op->label = (const char *)bytes;
     memcpy(bytes, k->label, label_size);
     status = spyi_null_add_op(n, op, error);
@@ -5079,6 +5163,8 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
+    limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
     limits->prefers_bindings = d->prefers_bindings;
     limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);
@@ -5323,6 +5409,8 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
+SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
 // compiler. NULL when the name is none of these.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
@@ -5521,6 +5609,42 @@ typedef struct spyi_entry {
 // The function of that name, seen as a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
+// >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
+
+// ConstantBuffers that are parameters are globals of the kernel whose names begin so: as parameters of its entry point
+// Slang numbers the buffers in a ParameterBlock otherwise than it says (2026.12 and 2026.14.1).
+#define SPYI_HOLDER_PREFIX "spyi_h_"
+
+typedef enum spyi_input_kind {
+    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it
+    SPYI_INPUT_DATA,   // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
+    SPYI_INPUT_BUFFER, // a binding: structured and byte-address buffers
+    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers, arrays of buffers
+} spyi_input_kind;
+
+typedef struct spyi_input {
+    spyi_input_kind kind;
+    char *path; // "params.light"
+    const spyi_type *type;
+    int32_t
+        slot; // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    uint32_t offset; // DATA: bytes in its uniform buffer
+    bool parameter;  // of the kernel, not of the user's modules
+    bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
+} spyi_input;
+
+#define SPYI_MOST_UNIFORMS 32
+
+typedef struct spyi_inputs {
+    spyi_input *items; // a group before its parts
+    uint32_t count;
+    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t uniform_count;
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+} spyi_inputs;
+
+SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+
 // >>code
 
 // String literals by the hash that kernels have of them.
@@ -5543,6 +5667,7 @@ typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20];       // Slang's entry-point hash
+    spyi_inputs inputs;     // its bindings in the code: set 0, structured buffers first, then uniform ones
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
@@ -5621,8 +5746,10 @@ enum {
 };
 enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
-    SPYI_SL_CATEGORY_UNIFORM = 8,
+    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
+    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
+    SPYI_SL_CATEGORY_PUSH = 11,
     SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // a parameter block's
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
@@ -5643,6 +5770,12 @@ enum {
     SPYI_SL_KIND_POINTER = 18,
     SPYI_SL_KIND_DYNAMIC_RESOURCE = 19,
     SPYI_SL_KIND_ENUM = 20
+};
+enum {
+    SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_STRUCTURED = 6,
+    SPYI_SL_SHAPE_BYTES = 7,
+    SPYI_SL_ACCESS_READ = 1
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -5911,12 +6044,20 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                           \
     X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                            \
     X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                       \
+    X(unsigned, spReflectionType_GetResourceShape, (spyi_sl_type *))                                         \
+    X(unsigned, spReflectionType_GetResourceAccess, (spyi_sl_type *))                                        \
+    X(spyi_sl_type *, spReflectionTypeLayout_GetType, (spyi_sl_type_layout *))                               \
+    X(unsigned, spReflectionTypeLayout_getKind, (spyi_sl_type_layout *))                                     \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
+    X(spyi_sl_variable_layout *, spReflection_getGlobalParamsVarLayout, (spyi_sl_layout *))                  \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getVarLayout, (spyi_sl_entry_layout *))              \
     X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
     X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
     X(uint64_t, spReflection_getHashedStringCount, (spyi_sl_layout *))                                       \
@@ -6143,6 +6284,24 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
 
+// >>inputs.c
+
+// A shader parameter with its binding as Slang numbers it.
+typedef struct spyi_sl_binding {
+    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
+} spyi_sl_binding;
+
+// All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
+SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
+                                 spyi_inputs *inputs, spyi_sl_binding **bindings);
+
+// >>remap.c
+
+// Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
+SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
+                             const spyi_sl_binding *bindings, spyi_text *messages);
+
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
@@ -6211,6 +6370,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -6446,6 +6606,8 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
         } else if (pointer && strcmp(c, defaults) == 0) {
             spyi_text_add(&out, "*");
             break;
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // of buffers
+            c += 18;
         } else {
             spyi_text_add_n(&out, c, 1);
         }
@@ -6476,6 +6638,15 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].type = fields[i].type;
         copy[i].device_offset = fields[i].device_offset;
     }
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name);
+    t.display = spyi_readable_name(types, name);
+    t.host_align = t.device_align = 1;
+    t.element = element;
     return spyi_type_intern(types, &t);
 }
 
@@ -8294,6 +8465,27 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
+// Whether libslang might not come back from laying out a field of that type: it holds an extern struct or another whose
+// fields we do not know, or points to a struct, which may point to ever new ones.
+static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned kind = slang ? lib->spReflectionType_GetKind(slang) : 0;
+    if (kind == SPYI_SL_KIND_STRUCT) {
+        const spyi_type *type = spyi_sl_to_type(unit, live, slang, false);
+        return type->kind == SPYI_TYPE_OTHER && type->field_count == 0;
+    }
+    if (kind == SPYI_SL_KIND_RESOURCE)
+        return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetResourceResultType(slang));
+    if (kind == SPYI_SL_KIND_POINTER) {
+        spyi_sl_type *to = lib->spReflectionType_GetElementType(slang);
+        return !to || spyi_sl_to_type(unit, live, to, false)->kind > SPYI_TYPE_MATRIX;
+    }
+    if (kind != SPYI_SL_KIND_ARRAY && kind != SPYI_SL_KIND_CONSTANT_BUFFER &&
+        kind != SPYI_SL_KIND_PARAMETER_BLOCK)
+        return false;
+    return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
+}
+
 // A struct that has no layout to be asked for: its fields are given one by one.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
@@ -8322,8 +8514,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_type *type = NULL;
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
-        if (!v ||
-            spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false)->kind == SPYI_TYPE_OTHER)
+        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
             return spyi_sl_to_opaque(unit, live, slang, name);
     }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
@@ -8425,6 +8616,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
+    case SPYI_SL_KIND_CONSTANT_BUFFER:
+    case SPYI_SL_KIND_PARAMETER_BLOCK: {
+        spyi_sl_type *held = lib->spReflectionType_GetElementType(slang);
+        if (held) type = spyi_type_holder(types, name, spyi_sl_to_type(unit, live, held, open));
+        break;
+    }
     default: break;
     }
     if (!type) type = spyi_type_other(types, name);
@@ -10109,6 +10306,447 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
     return declarations->failed ? NULL : info;
 }
 
+// >>compiler/inputs.c ---------------------------------------------------------------------------------------
+
+// Shader parameters of a linked program: their paths, types and inputs, out of Slang's layout of it.
+//
+// Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
+// ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
+// Source: Slang's user guide, "Using the Reflection API".
+
+enum { SPYI_SL_DEEPEST_INPUT = 16 };
+
+// Where a walk stands.
+typedef struct spyi_sl_at {
+    size_t set, binding;           // of the next descriptor
+    size_t offset;                 // bytes in the uniform buffer
+    size_t data_set, data_binding; // of the uniform buffer
+    size_t data_size;              // its bytes
+    bool parameter;
+    size_t entry_set, entry_binding; // of the entry point's first parameter
+    int depth;
+} spyi_sl_at;
+
+typedef struct spyi_sl_walk {
+    spyi_unit *unit;
+    spyi_sl_live *live;
+    const spyi_sl_library *lib;
+    spyi_inputs *inputs;
+    spyi_sl_binding *bindings;
+    uint32_t capacity;
+    bool failed; // out of memory
+} spyi_sl_walk;
+
+static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
+                              const spyi_sl_at *at) {
+    spyi_inputs *p = w->inputs;
+    if (p->count == w->capacity) {
+        uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
+        spyi_input *items = (spyi_input *)realloc(p->items, capacity * sizeof *items);
+        if (items) p->items = items;
+        spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
+        if (bindings) w->bindings = bindings;
+        w->failed = w->failed || !items || !bindings;
+        if (w->failed) return;
+        w->capacity = capacity;
+    }
+    spyi_sl_binding *binding = &w->bindings[p->count];
+    spyi_input *input = &p->items[p->count++];
+    memset(input, 0, sizeof *input);
+    input->kind = kind;
+    input->path = spyi_strdup(path);
+    input->type = type;
+    input->slot = -1;
+    input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
+    input->parameter = at->parameter;
+    bool data = kind == SPYI_INPUT_DATA,
+         bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
+    binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
+    binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
+    binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    w->failed = w->failed || !input->path;
+}
+
+static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
+                               spyi_sl_at at);
+
+static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
+                                const spyi_sl_at *at) {
+    unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
+    for (unsigned i = 0; i < count && !w->failed; ++i) {
+        spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
+        const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
+        if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
+        spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at inner = *at;
+        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
+            inner.parameter = true;
+        spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
+        spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
+        spyi_text_free(&full);
+    }
+}
+
+// What lies in a ConstantBuffer<T> or ParameterBlock<T>.
+static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
+                                bool block) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_variable_layout *container = lib->spReflectionTypeLayout_getContainerVarLayout(layout);
+    spyi_sl_variable_layout *element = lib->spReflectionTypeLayout_GetElementVarLayout(layout);
+    if (!element) return;
+    at.data_set = at.set;
+    at.data_binding = at.binding;
+    if (container)
+        at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
+    if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
+    at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
+                                                       SPYI_SL_CATEGORY_UNIFORM);
+    at.offset = 0;
+    spyi_sl_walk_input(w, element, path, at);
+}
+
+static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
+    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
+    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
+                                                                             : SPYI_INPUT_FOREIGN;
+}
+
+static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
+                               spyi_sl_at at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
+    spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
+    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
+        return; // all globals together have no type
+    if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
+        return; // fixed in the code
+    at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
+    at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
+        at.set += at.entry_set;
+        at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
+        at.binding = 0;
+    }
+    if ((kind == SPYI_SL_KIND_CONSTANT_BUFFER || kind == SPYI_SL_KIND_PARAMETER_BLOCK) &&
+        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_PUSH) == 0) {
+        spyi_sl_walk_holder(w, layout, path, at, kind == SPYI_SL_KIND_PARAMETER_BLOCK);
+        return;
+    }
+    if (!*path) {
+        spyi_sl_walk_fields(w, layout, path, &at);
+        return;
+    }
+    const spyi_type *type = spyi_sl_to_type(w->unit, w->live, slang, false);
+    size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
+    bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
+                       lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
+        // none is the entry point's, and in push constants.
+        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
+        if (at.data_size > 0 && type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
+            spyi_sl_walk_fields(w, layout, path, &at);
+    } else if (kind == SPYI_SL_KIND_STRUCT) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
+        spyi_sl_walk_fields(w, layout, path, &at);
+    } else {
+        spyi_sl_add_input(
+            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
+            type, &at);
+    }
+}
+
+bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout, spyi_inputs *inputs,
+                         spyi_sl_binding **bindings) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_walk w;
+    spyi_sl_at at;
+    memset(&w, 0, sizeof w);
+    memset(&at, 0, sizeof at);
+    w.unit = unit;
+    w.live = live;
+    w.lib = lib;
+    w.inputs = inputs;
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
+    unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
+    at.parameter = true;
+    if (entry_place) {
+        at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        at.entry_binding = at.binding;
+        at.entry_set =
+            lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
+    }
+    for (unsigned i = 0; i < count && !w.failed; ++i) {
+        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
+        spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
+        const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+        if (name) spyi_sl_walk_input(&w, p, name, at);
+    }
+    memset(&at, 0, sizeof at);
+    spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
+    *bindings = w.bindings;
+    return !w.failed;
+}
+
+void spyi_inputs_free(spyi_inputs *inputs) {
+    for (uint32_t i = 0; i < inputs->count; ++i) free(inputs->items[i].path);
+    free(inputs->items);
+    memset(inputs, 0, sizeof *inputs);
+}
+
+// >>compiler/remap.c ----------------------------------------------------------------------------------------
+
+// Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
+// without gaps: structured buffers, then uniform buffers. Source: SPIR-V 1.6, sections 3 and 2.16.
+
+enum { // of the SPIR-V enumerants
+    SPYI_OP_TYPE_POINTER = 32,
+    SPYI_OP_CONSTANT = 43,
+    SPYI_OP_FUNCTION = 54,
+    SPYI_OP_CALL = 57,
+    SPYI_OP_VARIABLE = 59,
+    SPYI_OP_LOAD = 61,
+    SPYI_OP_COPY_MEMORY = 63,
+    SPYI_OP_ACCESS_CHAIN = 65,
+    SPYI_OP_IN_BOUNDS_ACCESS_CHAIN = 66,
+    SPYI_OP_DECORATE = 71,
+    SPYI_OP_MEMBER_DECORATE = 72,
+    SPYI_OP_COPY_OBJECT = 83,
+    SPYI_DECORATION_BINDING = 33,
+    SPYI_DECORATION_SET = 34,
+    SPYI_DECORATION_OFFSET = 35,
+    SPYI_STORAGE_CONSTANT = 0,
+    SPYI_STORAGE_UNIFORM = 2,
+    SPYI_STORAGE_PUSH = 9,
+    SPYI_STORAGE_BUFFER = 12
+};
+
+typedef struct spyi_code_id {
+    uint32_t set, binding; // UINT32_MAX: not decorated so
+    uint32_t storage;      // class, of variables; UINT32_MAX: is none
+    uint32_t type;         // of variables and pointers: what they lead to
+    uint32_t value;        // of constants
+    uint32_t number;       // new binding
+} spyi_code_id;
+
+// A variable is read as a whole, or one member of it.
+typedef struct spyi_code_use {
+    uint32_t variable, member; // UINT32_MAX: all
+} spyi_code_use;
+
+typedef struct spyi_code_scan {
+    uint32_t *words;
+    size_t count;
+    spyi_code_id *ids;
+    uint32_t id_count;
+    spyi_code_use *uses;
+    uint32_t use_count, use_capacity;
+    bool failed; // out of memory
+} spyi_code_scan;
+
+static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
+    return &s->ids[id < s->id_count ? id : 0]; // 0 is no id
+}
+
+static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t member) {
+    uint32_t storage = spyi_code_at(s, variable)->storage;
+    if (storage != SPYI_STORAGE_UNIFORM) return;
+    for (uint32_t i = 0; i < s->use_count; ++i)
+        if (s->uses[i].variable == variable && s->uses[i].member == member) return;
+    if (s->use_count == s->use_capacity) {
+        uint32_t capacity = s->use_capacity ? s->use_capacity * 2 : 32;
+        spyi_code_use *uses = (spyi_code_use *)realloc(s->uses, capacity * sizeof *uses);
+        s->failed = s->failed || !uses;
+        if (!uses) return;
+        s->uses = uses;
+        s->use_capacity = capacity;
+    }
+    s->uses[s->use_count].variable = variable;
+    s->uses[s->use_count++].member = member;
+}
+
+// One instruction: what it says about ids.
+static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length) {
+    switch (w[0] & 0xffffu) {
+    case SPYI_OP_DECORATE:
+        if (length == 4 && w[2] == SPYI_DECORATION_BINDING) spyi_code_at(s, w[1])->binding = w[3];
+        if (length == 4 && w[2] == SPYI_DECORATION_SET) spyi_code_at(s, w[1])->set = w[3];
+        break;
+    case SPYI_OP_TYPE_POINTER:
+        if (length == 4) spyi_code_at(s, w[1])->type = w[3];
+        break;
+    case SPYI_OP_CONSTANT:
+        if (length == 4) spyi_code_at(s, w[2])->value = w[3];
+        break;
+    case SPYI_OP_VARIABLE:
+        if (length < 4) break;
+        spyi_code_at(s, w[2])->storage = w[3];
+        spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
+        break;
+    case SPYI_OP_ACCESS_CHAIN:
+    case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
+        else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
+        break;
+    case SPYI_OP_LOAD:
+    case SPYI_OP_COPY_OBJECT:
+        if (length >= 4) spyi_code_add_use(s, w[3], UINT32_MAX);
+        break;
+    case SPYI_OP_COPY_MEMORY:
+        if (length >= 3) spyi_code_add_use(s, w[2], UINT32_MAX);
+        break;
+    case SPYI_OP_CALL:
+        for (uint32_t i = 4; i < length; ++i) spyi_code_add_use(s, w[i], UINT32_MAX);
+        break;
+    default: break;
+    }
+}
+
+// false: not SPIR-V as we know it, or out of memory.
+static bool spyi_code_scan_words(spyi_code_scan *s) {
+    if (s->count < 5 || s->words[0] != 0x07230203u || s->words[3] > s->count * 4) return false;
+    s->id_count = s->words[3] + 1;
+    s->ids = (spyi_code_id *)malloc(s->id_count * sizeof *s->ids);
+    if (!s->ids) return false;
+    memset(s->ids, 0xff, s->id_count * sizeof *s->ids);
+    for (size_t i = 5; i < s->count;) {
+        uint32_t length = s->words[i] >> 16;
+        if (length == 0 || length > s->count - i) return false;
+        spyi_code_read(s, s->words + i, length);
+        i += length;
+    }
+    return !s->failed;
+}
+
+// First byte of a struct's member; 0 when it is no struct.
+static uint32_t spyi_code_member_offset(const spyi_code_scan *s, uint32_t type, uint32_t member) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+        if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type && w[2] == member &&
+            w[3] == SPYI_DECORATION_OFFSET)
+            return w[4];
+    }
+    return 0;
+}
+
+static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi_input *input) {
+    uint32_t type = spyi_code_at(s, variable)->type;
+    uint32_t end = input->offset + (uint32_t)(input->type->device_size ? input->type->device_size : 1);
+    for (uint32_t i = 0; i < s->use_count; ++i) {
+        if (s->uses[i].variable != variable) continue;
+        if (s->uses[i].member == UINT32_MAX) return true;
+        uint32_t begin = spyi_code_member_offset(s, type, s->uses[i].member), next = UINT32_MAX;
+        // A member reaches up to the next one.
+        for (size_t k = 5; k < s->count; k += s->words[k] >> 16) {
+            const uint32_t *w = s->words + k;
+            if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) break;
+            if (w[0] == (5u << 16 | SPYI_OP_MEMBER_DECORATE) && w[1] == type &&
+                w[3] == SPYI_DECORATION_OFFSET && w[4] > begin && w[4] < next)
+                next = w[4];
+        }
+        if (input->offset < next && end > begin) return true;
+    }
+    return false;
+}
+
+// The variable of a binding in the code; 0: the code does not use it.
+static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
+    for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
+        if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
+            return id;
+    return 0;
+}
+
+static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
+    for (int parameter = 1; parameter >= 0; --parameter) {
+        for (uint32_t i = 0; i < inputs->count; ++i) {
+            spyi_input *p = &inputs->items[i];
+            bool own = p->parameter && !strchr(p->path, '.'); // not a part of a parameter
+            if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
+            uint32_t id = spyi_code_find(s, &bindings[i], SPYI_STORAGE_BUFFER);
+            p->used = id != 0;
+            if (!id && !own) continue; // the emitter counts its own, whether they are used or not
+            p->slot = (int32_t)inputs->binding_count++;
+            if (id) s->ids[id].number = (uint32_t)p->slot;
+        }
+    }
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t id = p->kind == SPYI_INPUT_DATA ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_UNIFORM) : 0;
+        if (!id) continue;
+        spyi_code_id *variable = &s->ids[id];
+        if (variable->number == UINT32_MAX && inputs->uniform_count < SPYI_MOST_UNIFORMS) {
+            inputs->uniform_size[inputs->uniform_count] = bindings[i].uniform_size;
+            variable->number = inputs->binding_count + inputs->uniform_count++;
+        }
+        if (variable->number == UINT32_MAX) continue;
+        p->slot = (int32_t)(variable->number - inputs->binding_count);
+        p->used = spyi_code_uses_data(s, id, p);
+    }
+}
+
+// What the code uses and nobody can give.
+static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
+                            const spyi_sl_binding *bindings, spyi_text *messages) {
+    uint32_t pushed = 0;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const spyi_code_id *v = &s->ids[id];
+        pushed += v->storage == SPYI_STORAGE_PUSH;
+        if (v->number != UINT32_MAX || v->set == UINT32_MAX ||
+            (v->storage != SPYI_STORAGE_BUFFER && v->storage != SPYI_STORAGE_UNIFORM &&
+             v->storage != SPYI_STORAGE_CONSTANT))
+            continue;
+        const spyi_input *input = NULL;
+        for (uint32_t i = 0; i < inputs->count && !input; ++i)
+            if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
+        spyi_text_add(
+            messages,
+            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+            "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+            input ? input->path : "?", input ? input->type->display : "?");
+        return false;
+    }
+    if (pushed <= 1) return true;
+    spyi_text_add(messages, "the module declares push constants of its own, which are taken by the kernel's "
+                            "block; make them a ConstantBuffer");
+    return false;
+}
+
+static void spyi_code_patch(spyi_code_scan *s) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_FUNCTION) return;
+        if (w[0] != (4u << 16 | SPYI_OP_DECORATE)) continue;
+        const spyi_code_id *id = spyi_code_at(s, w[1]);
+        if (id->number == UINT32_MAX) continue;
+        if (w[2] == SPYI_DECORATION_BINDING) w[3] = id->number;
+        if (w[2] == SPYI_DECORATION_SET) w[3] = 0;
+    }
+}
+
+bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                     spyi_text *messages) {
+    spyi_code_scan s;
+    memset(&s, 0, sizeof s);
+    s.words = words;
+    s.count = count;
+    bool good = spyi_code_scan_words(&s);
+    if (!good) spyi_text_add(messages, "its code cannot be read");
+    if (good) spyi_code_number(&s, inputs, bindings);
+    good = good && spyi_code_check(&s, inputs, bindings, messages);
+    if (good) spyi_code_patch(&s);
+    free(s.ids);
+    free(s.uses);
+    return good;
+}
+
 // >>compiler/code.c -----------------------------------------------------------------------------------------
 
 // A generated kernel's text to the code that a driver takes.
@@ -10156,24 +10794,21 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     return to;
 }
 
-// Global shader parameters other than the kernel's own block cannot be set yet, and would take our bindings.
-static bool spyi_code_has_globals(spyi_unit *unit, spyi_sl_component *linked, spyi_text *messages) {
+// The code's shader parameters, with bindings as the backends want them.
+static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                            spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
     spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    unsigned count = layout ? SPYI_SL_FUNCTION(unit, spReflection_GetParameterCount)(layout) : 0;
-    bool found = false;
-    for (unsigned i = 0; i < count; i++) {
-        spyi_sl_variable *variable = SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetVariable)(
-            SPYI_SL_FUNCTION(unit, spReflection_GetParameterByIndex)(layout, i));
-        const char *name = variable ? SPYI_SL_FUNCTION(unit, spReflectionVariable_GetName)(variable) : NULL;
-        if (!name || strcmp(name, "spyi") == 0) continue;
-        spyi_text_add(
-            messages, "%s'%s'",
-            found ? ", " : "the module has global shader parameters, which cannot be set yet: ", name);
-        found = true;
-    }
-    return found;
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
+    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
+    else
+        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
+                               messages);
+    free(bindings);
+    if (!good) spyi_code_free(code);
+    return good;
 }
 
 // >>string literals
@@ -10221,7 +10856,8 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
-static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                           spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
@@ -10234,6 +10870,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
+                spyi_code_place(unit, live, linked, code, messages);
             }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -10316,8 +10953,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             result = composite->v->link(composite, &linked, &diagnostics);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
         }
-        if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
-            good = spyi_code_take(unit, linked, code, messages);
+        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }
@@ -10387,6 +11023,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
 void spyi_code_free(spyi_code *code) {
     if (!code) return;
     free(code->data);
+    spyi_inputs_free(&code->inputs);
     spyi_literals_free(&code->literals);
     memset(code, 0, sizeof *code);
 }
@@ -15681,6 +16318,13 @@ typedef struct spyi_options {
     uint32_t count_rank; // of thread_count
 } spyi_options;
 
+// Values that a hook sets. Kept from call to call: they do not allocate.
+struct spy_globals {
+    spy_arg *items;
+    uint32_t count, capacity;
+    bool failed; // out of memory
+};
+
 // >>dispatches: an explicit number of threads
 typedef struct spyi_threads {
     uint32_t count[3]; // in x, y, z
@@ -15698,6 +16342,8 @@ typedef struct spyi_values {
     uint8_t *key;
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
+    uint32_t global_count;           // values of globals and their fields, behind the arguments
+    struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
     const spyi_threads *threads;     // of a dispatch; NULL: a call
 } spyi_values;
@@ -15770,6 +16416,7 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
 
@@ -15794,7 +16441,7 @@ struct spyi_value_kind {
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
     // Its value for one element, as an expression of leaf->type.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
-    // Fills its field at each call. false: `error` says what the call gave that does not fit.
+    // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 };
 
@@ -15802,6 +16449,8 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
                                   spyi_text *out);
@@ -15838,6 +16487,10 @@ typedef struct spyi_bound {
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
+// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
@@ -16042,9 +16695,59 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
+// Values of globals lie behind the arguments, and are signed like them.
+static spy_status spyi_describe_globals(spy_device *device, const spy_call_options *options,
+                                        spyi_values *values, spyi_text *error) {
+    uint32_t arguments = values->count;
+    spy_args lists[2];
+    spy_status status = SPY_OK;
+    lists[0] = options->globals;
+    values->written.count = 0;
+    if (options->write_globals) options->write_globals(&values->written, options->write_user_data);
+    lists[1].items = values->written.items;
+    lists[1].count = values->written.count;
+    if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    if (lists[0].count && !lists[0].items) {
+        spyi_text_add(error, "its options: globals has a count, but items is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (int l = 0; l < 2 && status == SPY_OK; l++) {
+        for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
+            if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
+            spyi_text_add(error, "its options: global %zu has no name", i + 1);
+            status = SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
+    }
+    values->global_count = values->count - arguments;
+    values->count = arguments;
+    return status;
+}
+
+spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
+    if (!globals || !path) {
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_set_global: expected a %s, got NULL",
+                         globals ? "path" : "writer");
+    }
+    if (globals->count == globals->capacity) {
+        uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
+        spy_arg *items = (spy_arg *)realloc(globals->items, capacity * sizeof *items);
+        if (!items) {
+            globals->failed = true; // the call says so
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        globals->items = items;
+        globals->capacity = capacity;
+    }
+    globals->items[globals->count] = value;
+    globals->items[globals->count++].name = path;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->global_count = 0;
     values->options = options;
     values->threads = threads;
     values->thread_count.rank = 0;
@@ -16062,6 +16765,8 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
          !spyi_key_bytes(values, threads->group, sizeof threads->group)))
         status = SPY_ERROR_OUT_OF_MEMORY;
+    if (status == SPY_OK && options && (options->globals.count || options->write_globals))
+        status = spyi_describe_globals(function->object.device, options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -16080,6 +16785,7 @@ SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes) {
 
 SPYI_FN void spyi_values_free(spyi_values *values) {
     free(values->items);
+    free(values->written.items);
     free(values->key);
     memset(values, 0, sizeof *values);
 }
@@ -16380,6 +17086,7 @@ typedef struct spyi_attempt {
     spyi_bound bound;
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
+    bool whole;  // one value of a shader parameter, not by element
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     spyi_text reason;
@@ -16592,6 +17299,26 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
+// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, int32_t *node) {
+    spyi_bound inner;
+    spyi_text problem = { NULL, 0, 0 };
+    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
+    else spyi_bound_free(&inner);
+    spyi_text_free(&problem);
+    if (status != SPY_OK) return false;
+    *node = spyi_add_node(a, name, type, true, false);
+    spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = spyi_kind_of_holders();
+    leaf->binds = true;
+    return true;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
@@ -16653,6 +17380,10 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
+    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+        if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
+        type = type->element;
+    }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
@@ -16859,6 +17590,11 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
+// Whether only Slang can tell what the parameter takes.
+static bool spyi_is_open(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
+}
+
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     char name[512];
@@ -16939,7 +17675,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
+            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -17005,14 +17741,14 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (open->params[p].type->kind != SPYI_TYPE_OTHER ||
-            spyi_kind_of_parameter(open->params[p].type, v)) {
+        if (!spyi_is_open(open->params[p].type)) {
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no(
                 a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
+                "samplers, typed buffers; StructuredBuffer can)",
                 open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
@@ -17030,6 +17766,38 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     return found;
 }
 
+// >>shader parameters
+
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error) {
+    spyi_attempt a;
+    int32_t node = -1;
+    memset(&a, 0, sizeof a);
+    a.function = function;
+    a.unit = function->module->unit;
+    a.types = function->object.device->types;
+    a.values = values;
+    a.whole = true;
+    a.status = SPY_ERROR_OUT_OF_MEMORY;
+    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
+    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a.bound.leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        if (leaf->source == SPYI_SOURCE_TENSOR)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
+        else if (v->custom || leaf->batch_rank || v->map_count)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
+    }
+    if (good) *bound = a.bound;
+    else {
+        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
+        spyi_bound_free(&a.bound);
+    }
+    spyi_text_free(&a.reason);
+    return good ? SPY_OK : a.status;
+}
+
 // >>overloads
 
 static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
@@ -17042,8 +17810,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
-                        !spyi_kind_takes(types[p]));
+        open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);
@@ -17306,6 +18073,8 @@ typedef struct spyi_emitted {
     bool block_by_address;
     uint32_t binding_count;
     uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
+    uint32_t holder_count;
+    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> among the parameters
     uint32_t group_size;
     bool prints; // the block has the address of the device's print buffer
 } spyi_emitted;
@@ -17347,6 +18116,7 @@ typedef struct spyi_emit_state {
     spyi_emitted *out;
     spyi_text fields;  // of the parameter block's struct
     spyi_text buffers; // entry-point parameters
+    spyi_text holders; // globals
     spyi_text body;
     char **names;   // of each leaf in block and buffers: its path with dots replaced
     char **lvalues; // of each leaf in the kernel; NULL: used where it lies
@@ -17589,8 +18359,20 @@ static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *na
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
-    if (!leaf->field_size) return;
+    if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->field(leaf, &type);
+    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
+        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
+    if (leaf->binds) {
+        spyi_text_add(&s->holders, "%s " SPYI_HOLDER_PREFIX "%s;\n", spyi_text_str(&type), s->names[i]);
+        s->out->holders[s->out->holder_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
                    spyi_text_str(&type), s->names[i]);
     spyi_text_free(&type);
@@ -17601,7 +18383,8 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
@@ -18237,6 +19020,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
@@ -18342,6 +19126,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     free(s.fresh);
     spyi_text_free(&s.fields);
     spyi_text_free(&s.buffers);
+    spyi_text_free(&s.holders);
     spyi_text_free(&s.body);
     if (!s.failed) return SPY_OK;
     spyi_emitted_free(out);
@@ -18427,6 +19212,18 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
+// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2".
+typedef struct spyi_type_parts {
+    char base[64]; // without its namespace
+    char *arguments[2];
+    uint32_t count; // of arguments, further ones included
+} spyi_type_parts;
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
+// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
+// The kind that binds a tensor to "StructuredBuffer" and its sisters; NULL: no such name.
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);
 // An argument for a parameter that the system fills.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 
@@ -18721,24 +19518,113 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
     return spyi_random_arg(name, &spyi_random_kind, desc, low, high);
 }
 
+// >>kinds/buffer.c ------------------------------------------------------------------------------------------
+
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
+
+static const struct spyi_buffer_family {
+    const char *name;
+    bool structured, writes;
+} spyi_buffer_families[] = {
+    { "StructuredBuffer", true, false },
+    { "RWStructuredBuffer", true, true },
+    { "ByteAddressBuffer", false, false },
+    { "RWByteAddressBuffer", false, true },
+};
+
+static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
+    for (size_t i = 0; i < sizeof spyi_buffer_families / sizeof spyi_buffer_families[0]; i++)
+        if (strcmp(spyi_buffer_families[i].name, base) == 0) return &spyi_buffer_families[i];
+    return NULL;
+}
+
+static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    spyi_split_type(leaf->type->name, &parts);
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
+    leaf->element = value->type;
+    if (family && family->structured) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
+                value->rank >= fit.consumed;
+    spyi_free_parts(&parts);
+    if (!good) return false;
+    leaf->binds = true;
+    leaf->reads = true;
+    leaf->writes = family->writes;
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < fit.consumed; d++)
+        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
+    return true;
+}
+
+static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->type->name);
+}
+
+static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
+}
+
+static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    const spyi_limits *limits = &t->object.device->base->limits;
+    uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
+    (void)field;
+    if (!t->contiguous || t->element_count == 0)
+        spyi_text_add(error,
+                      t->contiguous ? "%s needs at least one element"
+                                    : "%s needs a tensor whose elements lie next to each other; copy it",
+                      leaf->type->display);
+    else if (at % limits->binding_alignment)
+        spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
+                      leaf->type->display, limits->binding_alignment, (unsigned long long)t->begin_bytes);
+    else if (size > limits->max_binding_bytes || limits->max_bindings == 0)
+        spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)size,
+                      (unsigned long long)(limits->max_bindings ? limits->max_binding_bytes : 0));
+    else return true;
+    return false;
+}
+
+static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
+                                                  spyi_buffer_bind, spyi_buffer_field,
+                                                  spyi_buffer_load, spyi_buffer_check };
+
+// >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
+
+static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    (void)leaf, (void)value, (void)field, (void)error;
+    return true;
+}
+
+static const spyi_value_kind spyi_holder_kind = {
+    "uniform buffer", NULL, NULL, spyi_buffer_field, spyi_buffer_load, spyi_holder_pack
+};
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
+    return &spyi_holder_kind;
+}
+
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
+    return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+}
+
 // >>kinds/whole.c -------------------------------------------------------------------------------------------
 
 // Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
 
-// >>names of types: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2"
+// >>names of types
 
-typedef struct spyi_type_parts {
-    char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // of arguments, further ones included
-} spyi_type_parts;
-
-static void spyi_free_parts(spyi_type_parts *parts) {
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
     free(parts->arguments[0]);
     free(parts->arguments[1]);
 }
 
-static void spyi_split_type(const char *name, spyi_type_parts *parts) {
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     size_t length = strcspn(name, "<");
     const char *base = name, *begin = name + length;
     memset(parts, 0, sizeof *parts);
@@ -18763,8 +19649,7 @@ static void spyi_split_type(const char *name, spyi_type_parts *parts) {
     }
 }
 
-// Whether `name` is this type: by what it means, or by its name.
-static const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
     const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
     if (parsed) return parsed;
     return name && strcmp(given->name, name) == 0 ? given : NULL;
@@ -18952,7 +19837,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     spyi_split_type(type->name, &parts);
     const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
                                   : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
-                                                                                : NULL;
+                                  : value->tensor ? spyi_buffer_kind_of(parts.base)
+                                                  : NULL;
     spyi_free_parts(&parts);
     return kind;
 }
@@ -18962,8 +19848,10 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_family_of(parts.base)   ? "; it takes a tensor"
-                                                       : NULL;
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
+                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
+                            : NULL;
     spyi_free_parts(&parts);
     return takes;
 }
@@ -18984,6 +19872,8 @@ SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, cons
     if (family)
         spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
                       rank ? rank : (long)value->rank - (long)fit.consumed);
+    else if (spyi_buffer_kind_of(parts.base) && parts.count)
+        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
     spyi_free_parts(&parts);
 }
 
@@ -19046,9 +19936,28 @@ SPYI_FN bool spyi_is_system(const spyi_value *value) {
 // A call after its first time: plans with their kernel variants, the cache that finds them, and one launch.
 
 // >>variants: one compiled kernel
+// A value for a shader parameter, or a part of one.
+typedef struct spyi_feed {
+    spyi_leaf leaf;  // its path is ours
+    uint32_t slot;   // binding of a tensor, or number of the uniform buffer
+    uint32_t offset; // in feeds->data
+} spyi_feed;
+
+// What the kernel reads beyond its block and the element-wise buffers.
+typedef struct spyi_feeds {
+    spyi_feed *items;
+    uint32_t count;
+    uint32_t binding_count; // of the kernel; the emitted ones come first
+    uint32_t uniform_count;
+    spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
+    uint8_t *data;  // of the uniforms, as packed for the running call
+    bool untracked; // one is an address
+} spyi_feeds;
+
 typedef struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
+    spyi_feeds feeds;
     spyi_kernel *kernel;
 } spyi_variant;
 
@@ -19131,8 +20040,8 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant,
-                                       spyi_text *error);
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                       spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -19151,7 +20060,18 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// run.c. `list`: record into it instead of running; or NULL.
+// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
+                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
+SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// The running call's values into feeds->data and bindings[slot].
+SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
+                                   spyi_text *error);
+
+// run.c
+// One value in the device's layout: numbers, host data, whole tensors.
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
+// `list`: record into it instead of running; or NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error);
 
@@ -19170,8 +20090,9 @@ typedef struct spyi_list_op {
     uint32_t name;                 // offset; 0: ""
     // calls
     spyi_plan *plan;          // one reference
-    spyi_dispatch launch;     // without its block and bindings
-    uint32_t block, bindings; // offsets
+    spyi_dispatch launch;     // without its block, bindings and uniforms
+    uint32_t block, bindings, uniforms; // offsets
+    uint32_t uniform_count;
     bool untracked;
     // fills, and timestamps' slots
     bool repeats; // fills: by the pattern; else the second use is copied
@@ -19206,7 +20127,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
                                  spyi_list_op **op, spyi_text *error);
 SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
 
-// Records a dispatch of a plan's variant: its block and bindings are copied, the plan and the storages are held.
+// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
 // `untracked`: as for spyi_take_uses.
 SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
                                              const spyi_variant *variant, const spyi_dispatch *dispatch,
@@ -19390,6 +20311,351 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
     device->cache = NULL;
 }
 
+// >>call/feeds.c --------------------------------------------------------------------------------------------
+
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+//
+// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+
+// >>paths: "params.lights[2].color" is an input, or a part of an input's plain data
+
+typedef struct spyi_found {
+    const spyi_input *input;
+    const spyi_type *type;
+    uint32_t offset; // bytes in the uniform buffer
+} spyi_found;
+
+// One step further into plain data; false: there is no such part.
+static bool spyi_step_into(spyi_found *at, const char **path) {
+    const spyi_type *type = at->type;
+    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
+        size_t length = strcspn(*path + 1, ".[");
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const spyi_field *field = &type->fields[f];
+            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
+            at->type = field->type;
+            at->offset += (uint32_t)field->device_offset;
+            *path += 1 + length;
+            return true;
+        }
+        return false;
+    }
+    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
+                                                     : 0;
+    char *end = NULL;
+    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
+    long long index = strtoll(*path + 1, &end, 10);
+    if (*end != ']' || index >= count) return false;
+    at->type = type->element;
+    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
+    *path = end + 1;
+    return true;
+}
+
+static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        const char *rest = path + length;
+        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
+        found->input = input;
+        found->type = input->type;
+        found->offset = input->offset;
+        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
+        if (!*rest) return true;
+    }
+    return false;
+}
+
+#define SPYI_NEAR_INPUTS 3
+
+// Up to three paths that resemble a wrong one, or all of a few.
+static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
+    const char *names[SPYI_NEAR_INPUTS];
+    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
+    spyi_text fields = { NULL, 0, 0 };
+    if (most < 2) most = 2;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        if (input->parameter) continue;
+        globals++;
+        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+            spyi_text_clear(&fields); // parts come after what they are parts of
+            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
+            for (uint32_t f = 0; f < input->type->field_count; f++)
+                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+        }
+        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
+        if (distance > most) continue;
+        while (at > 0 && distances[at - 1] > distance) at--;
+        if (at == SPYI_NEAR_INPUTS) continue;
+        if (count < SPYI_NEAR_INPUTS) count++;
+        for (uint32_t k = count - 1; k > at; k--) {
+            names[k] = names[k - 1];
+            distances[k] = distances[k - 1];
+        }
+        names[at] = input->path;
+        distances[at] = distance;
+    }
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
+    if (count) spyi_text_add(out, "?");
+    else if (fields.size) spyi_text_add(out, "%s", fields.data);
+    else if (!globals) spyi_text_add(out, ": the modules have none");
+    spyi_text_free(&fields);
+}
+
+// >>making
+
+typedef struct spyi_feeding {
+    const spyi_plan *plan;
+    const spyi_inputs *inputs;
+    const spyi_values *values;
+    spyi_feeds *feeds;
+    uint32_t capacity;
+    uint32_t tensors;
+    uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
+    uint8_t *given;                      // by byte of that
+    bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
+    spyi_text *error;
+} spyi_feeding;
+
+static spy_status spyi_out_of_memory(spyi_text *error) {
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_feeds *feeds = f->feeds;
+    if (feeds->count == f->capacity) {
+        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
+        spyi_feed *items = (spyi_feed *)realloc(feeds->items, capacity * sizeof *items);
+        if (!items) return spyi_out_of_memory(f->error);
+        feeds->items = items;
+        f->capacity = capacity;
+    }
+    spyi_feed *feed = &feeds->items[feeds->count++];
+    feed->leaf = *leaf;
+    feed->slot = (uint32_t)found->input->slot;
+    feed->offset = found->offset;
+    leaf->path = NULL;
+    feeds->untracked = feeds->untracked || leaf->untracked;
+    if (f->values->items[feed->leaf.value].tensor && f->tensors++ == SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(f->error, "more than %d tensors are given to shader parameters",
+                      SPYI_MOST_MEMORY_LEAVES);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (leaf->binds) {
+        f->bound[feed->slot] = true;
+        return SPY_OK;
+    }
+    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
+    size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    if (feed->offset + size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
+                      uniform->size);
+        return SPY_ERROR_INTERNAL;
+    }
+    feed->offset += f->start[feed->slot];
+    memset(f->given + feed->offset, 1, size);
+    return SPY_OK;
+}
+
+// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
+static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
+                                  bool parameter) {
+    spyi_found found;
+    spyi_bound bound;
+    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
+        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
+        spyi_near_inputs(f->inputs, path, f->error);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    spy_status status =
+        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
+        spyi_leaf *leaf = &bound.leaves[i];
+        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
+            status = SPY_ERROR_UNSUPPORTED;
+        } else if (found.input->slot >= 0) { // else the kernel does not use it
+            spyi_text name = { NULL, 0, 0 };
+            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
+            free(leaf->path);
+            leaf->path = spyi_strdup(spyi_text_str(&name));
+            spyi_text_free(&name);
+            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+        }
+    }
+    spyi_bound_free(&bound);
+    return status;
+}
+
+// Names the parts of an input's data that no value covers.
+static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, spyi_text *out) {
+    size_t size = type->device_size ? type->device_size : 1;
+    bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
+    if (!memchr(given, 1, size)) {
+        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
+        return;
+    }
+    if (!parts || !memchr(given, 0, size)) return; // padding may stay as it is
+    uint32_t count = type->kind == SPYI_TYPE_STRUCT ? type->field_count : (uint32_t)type->count;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_text name = { NULL, 0, 0 };
+        size_t offset;
+        const spyi_type *part;
+        if (type->kind == SPYI_TYPE_STRUCT) {
+            spyi_text_add(&name, "%s.%s", path, type->fields[i].name);
+            offset = type->fields[i].device_offset;
+            part = type->fields[i].type;
+        } else {
+            spyi_text_add(&name, "%s[%u]", path, i);
+            offset = i * spyi_type_device_stride(type->element);
+            part = type->element;
+        }
+        spyi_missing_data(spyi_text_str(&name), part, given + offset, out);
+        spyi_text_free(&name);
+    }
+}
+
+static spy_status spyi_check_given(spyi_feeding *f) {
+    spyi_text missing = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->inputs->count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (input->parameter || !input->used) continue;
+        if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
+            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
+        bool parted = input->type->kind == SPYI_TYPE_OTHER && input->type->field_count; // they follow
+        if (input->kind == SPYI_INPUT_DATA && !parted)
+            spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
+                              &missing);
+    }
+    if (!missing.size) return SPY_OK;
+    spyi_text_add(f->error,
+                  "the kernel uses global shader parameters that are not given (options.globals): %s",
+                  missing.data);
+    spyi_text_free(&missing);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// Room for the uniform buffers' bytes.
+static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
+    spyi_feeds *feeds = f->feeds;
+    size_t size = 0;
+    feeds->binding_count = f->inputs->binding_count;
+    feeds->uniform_count = f->inputs->uniform_count;
+    if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
+        feeds->uniform_count > limits->max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(f->error,
+                      "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
+                      feeds->binding_count, feeds->uniform_count, limits->max_bindings);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+        if (f->inputs->uniform_size[i] > limits->max_uniform_bytes) {
+            spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
+                          f->inputs->uniform_size[i], limits->max_uniform_bytes);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        size += spyi_align(f->inputs->uniform_size[i], 16);
+    }
+    if (size == 0) return SPY_OK;
+    // Host values may be copied with their padding.
+    feeds->data = (uint8_t *)calloc(size + 64, 1);
+    f->given = (uint8_t *)calloc(size + 64, 1);
+    if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
+    size = 0;
+    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+        f->start[i] = (uint32_t)size;
+        feeds->uniforms[i].data = feeds->data + size;
+        feeds->uniforms[i].size = f->inputs->uniform_size[i];
+        size += spyi_align(f->inputs->uniform_size[i], 16);
+    }
+    return SPY_OK;
+}
+
+// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+    uint32_t holder = 0;
+    spy_status status = SPY_OK;
+    const spyi_bound *b = &f->plan->bound;
+    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
+         i++) // these have the user's names
+        if (b->leaves[i].binds)
+            status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
+    for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
+        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
+                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
+                                   spyi_text *error) {
+    spyi_feeding f;
+    memset(&f, 0, sizeof f);
+    f.plan = plan;
+    f.inputs = inputs;
+    f.values = values;
+    f.feeds = feeds;
+    f.error = error;
+    spy_status status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_feed_holders(&f, emitted);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
+        status = spyi_feed_value(&f, i, values->items[i].name, values->items[i].name, false);
+    if (status == SPY_OK) status = spyi_check_given(&f);
+    free(f.given);
+    return status;
+}
+
+SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
+    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
+    free(feeds->items);
+    free(feeds->data);
+    memset(feeds, 0, sizeof *feeds);
+}
+
+// >>each call
+
+static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    for (uint32_t d = 0; d < leaf->consumed; d++) {
+        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
+        spy_shape shape = spyi_value_shape(v);
+        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
+        spyi_shape_text(&shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
+                                   spyi_text *error) {
+    for (uint32_t i = 0; i < feeds->count; i++) {
+        const spyi_feed *feed = &feeds->items[i];
+        const spyi_value *v = &values->items[feed->leaf.value];
+        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
+        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
+        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
+        if (status != SPY_OK) return status;
+        if (!feed->leaf.binds) continue;
+        spyi_binding *binding = &bindings[feed->slot];
+        binding->handle = v->tensor->storage->chunk.handle;
+        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
+        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
+    }
+    return SPY_OK;
+}
+
 // >>call/plan.c ---------------------------------------------------------------------------------------------
 
 // Building plans and their kernel variants: bind, emit, compile, pipeline. Slow, and only on a miss.
@@ -19539,8 +20805,8 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
-                                       spyi_text *error) {
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                       spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
@@ -19574,6 +20840,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK && plan->bound.shader)
         status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
+    if (status == SPY_OK)
+        status = spyi_feeds_make(plan, &variant->emitted, &code.inputs, values, &variant->feeds, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -19584,7 +20852,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
-        desc.binding_count = variant->emitted.binding_count;
+        desc.binding_count = variant->feeds.binding_count;
+        desc.uniform_count = variant->feeds.uniform_count;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -19595,6 +20864,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_text_free(&step);
     if (status != SPY_OK) {
         if (variant) spyi_emitted_free(&variant->emitted);
+        if (variant) spyi_feeds_free(&variant->feeds);
         free(variant);
         return status;
     }
@@ -19606,6 +20876,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
     if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
     spyi_emitted_free(&variant->emitted);
+    spyi_feeds_free(&variant->feeds);
     free(variant);
 }
 
@@ -19888,11 +21159,13 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
+                               spyi_launch *launch) {
     uint64_t largest = 0;
-    uint32_t memory_leaves = 0;
+    uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        memory_leaves += b->leaves[i].binds;
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -19917,6 +21190,17 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->end = at->reach = tensor->end_bytes;
     at->storage_offset = tensor->storage->offset;
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
+}
+
+// A tensor that is bound as a whole.
+static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
+                                    spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
+    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    at->binding_offset = at->storage_offset + at->begin;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
 // Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
@@ -19986,6 +21270,10 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
+        if (leaf->binds) {
+            status = spyi_launch_bound(leaf, v, at, error);
+            if (status != SPY_OK) return status;
+        }
         if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
@@ -20029,7 +21317,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         spyi_try_wide(b, launch, limits);
         spyi_try_unroll(b, launch, limits);
     }
-    spyi_choose_access(b, limits, launch);
+    spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;
@@ -20318,6 +21606,25 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    size_t step = leaf->element->device_size, count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        for (size_t i = 0; i < count; i++)
+            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
+        return SPY_OK;
+    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
+    case SPYI_SOURCE_INLINE:
+        return spyi_pack_inline(leaf, v, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
+    default: break;
+    }
+    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
 // Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
                                   spyi_text *error) {
@@ -20404,7 +21711,8 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
 // nobody knows.
-static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool *untracked) {
+static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
+                                  bool *untracked) {
     const spyi_bound *b = s->bound;
     uint32_t count = 0;
     *untracked = false;
@@ -20420,6 +21728,20 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool 
         use->end = at->end;
         use->reads = whole ? leaf->reads : leaf->in;
         use->writes = whole ? leaf->writes : leaf->out;
+        use->counts = false;
+    }
+    const spyi_feeds *feeds = &variant->feeds;
+    *untracked = *untracked || feeds->untracked;
+    for (uint32_t i = 0; i < feeds->count; i++) {
+        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spy_tensor *t = s->values->items[leaf->value].tensor;
+        if (!t) continue;
+        spyi_use *use = &uses[count++];
+        use->storage = t->storage;
+        use->begin = t->begin_bytes;
+        use->end = t->end_bytes;
+        use->reads = leaf->reads;
+        use->writes = leaf->writes;
         use->counts = false;
     }
     const spyi_threads *threads = s->values->threads;
@@ -20452,14 +21774,14 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats,
                                        bool timed, spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 2]; // and group counts, and the print buffer
+    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 2]; // of leaves, feeds, group counts, the print buffer
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -20481,6 +21803,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
         if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
+    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    if (status != SPY_OK) return status;
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
@@ -20491,7 +21815,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
         dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
     }
     dispatch.bindings = bindings;
-    use_count = spyi_collect_uses(s, uses, &untracked);
+    dispatch.uniforms = variant->feeds.uniforms;
+    use_count = spyi_collect_uses(s, variant, uses, &untracked);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->list)
         return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
@@ -20537,7 +21862,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK) return status;
     *variant = spyi_variant_find(plan, &launch->key);
     if (*variant) return SPY_OK;
-    status = spyi_variant_create(plan, &launch->key, variant, error);
+    status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
     if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
     if (status == SPY_OK) s->device->stats.kernels_built++;
     return status;
@@ -20926,7 +22251,7 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
     spyi_variant *variant = NULL;
     spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
-    status = spyi_variant_create(plan, &launch->key, &variant, error);
+    status = spyi_variant_create(plan, &launch->key, values, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
 }
 
@@ -21361,17 +22686,30 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
                                              const spyi_use *uses, uint32_t use_count, bool untracked,
                                              spyi_text *error) {
     size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
-    size_t bindings_size = variant->emitted.binding_count * sizeof *dispatch->bindings;
+    size_t bindings_size = variant->feeds.binding_count * sizeof *dispatch->bindings;
+    size_t uniforms_at = spyi_align(bindings_at + bindings_size, 16), size = uniforms_at;
+    uint32_t uniform_count = variant->feeds.uniform_count;
+    if (uniform_count) size = spyi_align(size + uniform_count * sizeof *dispatch->uniforms, 16);
+    size_t data_at = size;
+    for (uint32_t i = 0; i < uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 16);
     spyi_list_op *op;
     uint32_t at;
     spy_status status = spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count,
-                                      bindings_at + bindings_size, &at, &op, error);
+                                      size, &at, &op, error);
     if (status != SPY_OK) return status;
     op->launch = *dispatch;
     op->block = at;
     op->bindings = at + (uint32_t)bindings_at;
     if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
     if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
+    op->uniforms = at + (uint32_t)uniforms_at;
+    op->uniform_count = uniform_count;
+    for (uint32_t i = 0; i < uniform_count; i++) {
+        const spyi_uniform *u = &dispatch->uniforms[i];
+        memcpy(list->bytes + op->uniforms + i * sizeof *u, u, sizeof *u);
+        memcpy(list->bytes + at + data_at, u->data, u->size);
+        data_at += spyi_align(u->size, 16);
+    }
     op->plan = plan;
     op->untracked = untracked;
     plan->references++;
@@ -21387,6 +22725,13 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
     spyi_dispatch launch = op->launch;
     launch.block = list->bytes + op->block;
     launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
+    spyi_uniform *uniforms = (spyi_uniform *)(void *)(list->bytes + op->uniforms);
+    size_t data = spyi_align(op->uniforms + op->uniform_count * sizeof *uniforms, 16);
+    for (uint32_t i = 0; i < op->uniform_count; i++) { // the list's bytes may have moved
+        uniforms[i].data = list->bytes + data;
+        data += spyi_align(uniforms[i].size, 16);
+    }
+    launch.uniforms = uniforms;
     op->plan->last_submit = device->backend->open_submit(device->gpu);
     launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
     spy_status status = device->backend->dispatch(device->gpu, &launch, error);

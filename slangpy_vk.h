@@ -986,10 +986,10 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Kernels with equal push constants and bindings share one.
+// Kernels with equal push constants and numbers of bindings share one.
 typedef struct spyi_vk_layout {
     struct spyi_vk_layout *next;
-    uint32_t push_size, binding_count;
+    uint32_t push_size, binding_count, uniform_count;
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
 } spyi_vk_layout;
@@ -999,7 +999,7 @@ typedef struct spyi_vk_kernel {
     VkPipelineLayout layout;
     uint32_t block_size;
     uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count;
+    uint32_t binding_count, uniform_count;
     bool block_by_address;
     char label[64]; // cut off
 } spyi_vk_kernel;
@@ -1105,9 +1105,9 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes (16-byte aligned) that live as long as the batch (external: the engine's command buffer).
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **page, size_t *offset,
-                                      spyi_text *error);
+// `size` bytes that live as long as the batch (external: the engine's command buffer).
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
+                                      size_t *offset, spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
@@ -2136,6 +2136,8 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
         limits->binding_alignment = (uint32_t)have->minStorageBufferOffsetAlignment;
     }
     limits->max_binding_bytes = have->maxStorageBufferRange;
+    limits->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
+    limits->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
     limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
     limits->bindings_from_bytes = (uint64_t)8 << 20;
@@ -2274,7 +2276,7 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     buffer_info.size = size;
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
     if (families[0] != families[1]) { // costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -2370,13 +2372,13 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset,
-                                      spyi_text *error) {
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **out,
+                                      size_t *offset, spyi_text *error) {
     spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
-    size_t rounded = spyi_align(size, 16);
+    size_t rounded = spyi_align(size, 16), at = page != NULL ? spyi_align(page->used, alignment) : 0;
     spy_status status;
-    if (page == NULL || page->chunk.size - page->used < rounded) {
+    if (page == NULL || page->chunk.size < at + rounded) {
         if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
             page = gpu->free_pages;
             gpu->free_pages = page->next;
@@ -2394,13 +2396,13 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_pag
                 return status;
             }
         }
-        page->used = 0;
+        at = 0;
         page->next = *list;
         *list = page;
     }
     *out = page;
-    *offset = page->used;
-    page->used += rounded;
+    *offset = at;
+    page->used = at + rounded;
     gpu->work_bytes += rounded;
     return SPY_OK;
 }
@@ -2443,19 +2445,20 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     VkPipelineLayoutCreateInfo info;
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
-    uint32_t i;
-    if (layout->binding_count > 0) {
+    uint32_t i, count = layout->binding_count + layout->uniform_count;
+    if (count > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < layout->binding_count; i++) {
+        for (i = 0; i < count; i++) {
             bindings[i].binding = i;
-            bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+            bindings[i].descriptorType = i < layout->binding_count ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
             bindings[i].descriptorCount = 1;
             bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-        set.bindingCount = layout->binding_count;
+        set.bindingCount = count;
         set.pBindings = bindings;
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
         if (result != VK_SUCCESS) return result;
@@ -2465,7 +2468,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     range.size = layout->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = layout->binding_count > 0 ? 1 : 0;
+    info.setLayoutCount = count > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = layout->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
@@ -2478,22 +2481,24 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Layouts live as long as the device: there are few, one for each pair of sizes.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count,
-                                    VkPipelineLayout *out) {
+// Layouts live as long as the device: there are few, one for each triple of sizes.
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (layout->push_size == push_size && layout->binding_count == binding_count) break;
+        if (layout->push_size == kernel->push_size && layout->binding_count == kernel->binding_count &&
+            layout->uniform_count == kernel->uniform_count)
+            break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
         if (layout == NULL) {
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->push_size = push_size;
-            layout->binding_count = binding_count;
+            layout->push_size = kernel->push_size;
+            layout->binding_count = kernel->binding_count;
+            layout->uniform_count = kernel->uniform_count;
             result = spyi_vk_make_layout(gpu, layout);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -2524,9 +2529,12 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                       limits->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count > limits->max_bindings) {
-        spyi_text_add(error, "the kernel has %u structured buffers, the device takes %u", desc->binding_count,
-                      limits->max_bindings);
+    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
+        desc->uniform_count > limits->max_uniforms) {
+        spyi_text_add(error,
+                      "the kernel has %u structured buffers and %u uniform buffers, the device takes %u, of "
+                      "which %u uniform buffers",
+                      desc->binding_count, desc->uniform_count, limits->max_bindings, limits->max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);
@@ -2545,7 +2553,7 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel->push_size, kernel->binding_count, &kernel->layout);
+    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -2584,6 +2592,7 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
     kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
     kernel->binding_count = desc->binding_count;
+    kernel->uniform_count = desc->uniform_count;
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
@@ -2729,6 +2738,36 @@ static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, co
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
 }
 
+// Uniform buffers' bytes into the batch's pages, which are then bound behind the structured buffers.
+static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                                     const spyi_vk_kernel *kernel,
+                                                     const spyi_uniform *uniforms, spyi_text *error) {
+    VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
+    VkWriteDescriptorSet write;
+    uint32_t i;
+    for (i = 0; i < kernel->uniform_count; i++) {
+        spyi_vk_page *page;
+        size_t offset;
+        spy_status status =
+            spyi_vk_take_bytes(gpu, uniforms[i].size,
+                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment, &page, &offset,
+                               error);
+        if (status != SPY_OK) return status;
+        memcpy((char *)page->chunk.mapped + offset, uniforms[i].data, uniforms[i].size);
+        infos[i].buffer = (VkBuffer)page->chunk.handle;
+        infos[i].offset = offset;
+        infos[i].range = uniforms[i].size;
+    }
+    SPYI_VK_ZERO(write);
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstBinding = kernel->binding_count;
+    write.descriptorCount = kernel->uniform_count;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    write.pBufferInfo = infos;
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+    return SPY_OK;
+}
+
 // Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
 static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
                                                   const void *block, spyi_text *error) {
@@ -2738,7 +2777,7 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_vk_page *page;
         size_t offset;
         uint64_t address;
-        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, &page, &offset, error);
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, 16, &page, &offset, error);
         if (status != SPY_OK) return status;
         memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
         address = page->chunk.address + offset;
@@ -2780,6 +2819,10 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
+    if (kernel->uniform_count > 0) {
+        status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
+        if (status != SPY_OK) return status;
+    }
     if (SPYI_LIKELY(dispatch->indirect == 0)) {
         gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     } else {
@@ -3317,7 +3360,7 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     spyi_vk_page *page;
     size_t at;
     spy_status status = spyi_vk_begin(gpu, error);
-    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, &page, &at, error);
+    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, 16, &page, &at, error);
     if (status != SPY_OK) return status;
     memcpy((char *)page->chunk.mapped + at, data, (size_t)size);
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);

@@ -169,11 +169,17 @@ void spy_release_packed(spy_packed *packed);
 // Threads: one at a time a device (SPY_ERROR_BUSY otherwise). Cost: below 1 us and no allocation when cached.
 spy_status spy_call(spy_function *function, spy_args args);
 
+// What a write_globals hook sets values in.
+typedef struct spy_globals spy_globals;
+
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
 typedef struct spy_call_options {
     const char *prelude;             // Slang text at the head of the generated kernel, after its imports
     spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
-    spy_args globals;                // values for the module's global shader parameters, by name; see the guide
+    spy_args globals;                // values for the module's global shader parameters, by name or path: "gain",
+                                     // "params.light.color", "lights[2]"; structs whole or by fields; tensors for buffers
+    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further ones; NULL: none
+    void *write_user_data;
     const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
     size_t conformance_count;
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
@@ -185,6 +191,11 @@ typedef struct spy_call_options {
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
 // append_to belong to the kind of call: other ones bind and compile again.
 spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+
+// Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
+// last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
+// may be called meanwhile. Threads: the hook's.
+spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // >>dispatching
 

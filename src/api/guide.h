@@ -6,7 +6,7 @@
 //      4 modules, the compiler    11 order of work, waiting, cost  18 whole tensors, pointers
 //      5 tensors and layouts      12 prepared calls                19 dispatch
 //      6 arguments                13 bringing your own Vulkan      20 options of a call
-//      7 mapping and broadcast    14 looking at kernels
+//      7 mapping and broadcast    14 looking at kernels          21 buffers, shader parameters
 //
 // Search for ">>" to go from section to section, here and in the declarations.
 //
@@ -172,7 +172,7 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, buffers, and results of an interface type. A struct given
+// What cannot be passed yet: textures, samplers, typed buffers, and results of an interface type. A struct given
 // whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
@@ -410,4 +410,37 @@
 //     call_group_shape      tiles of the call's shape whose elements run next to each other
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                           call_group_shape
+//     globals               values of the module's shader parameters, by name or path, see 21
+//     write_globals         a hook that sets further ones at each call, by spy_set_global
 //     append_to             a command list that gets the call instead of the device
+//
+// >>guide 21: buffers and shader parameters
+//
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
+// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
+// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
+// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
+// arguments may stand beside all of these.
+//
+// Global shader parameters of a module, and of those that it imports or links, are given with the call:
+//
+//     uniform float gain;                                    struct Light { float3 color; float power; }
+//     ParameterBlock<Scene> scene;                           struct Scene { Light light; StructuredBuffer<float> table; }
+//
+//     spy_call_options o = { .globals = SPY_ARGS(spy_arg_f32("gain", 2), spy_arg_tensor("scene.table", table),
+//                                                spy_arg_data("scene.light", &light, sizeof light)) };
+//     spy_call_with(function, args, &o);
+//
+// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
+// Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
+// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
+// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
+// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
+// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
+// each.
+//
+// Not yet: globals of prepared calls; textures, samplers, typed buffers, arrays of buffers, and push constants
+// of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
+// own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
+// element-wise arguments: nothing checks what threads then do to each other.

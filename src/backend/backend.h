@@ -37,6 +37,12 @@ typedef struct spyi_binding {
     uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
 } spyi_binding;
 
+// A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
+typedef struct spyi_uniform {
+    const void *data;
+    uint32_t size; // > 0, at most limits.max_uniform_bytes
+} spyi_uniform;
+
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
     const void *code;    // SPIR-V words
@@ -47,12 +53,14 @@ typedef struct spyi_kernel_desc {
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
+    uint32_t uniform_count; // uniform buffers, at the bindings after those
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
     spyi_kernel *kernel;
     const void *block;            // block_size bytes of the kernel; copied during the call
     const spyi_binding *bindings; // binding_count of the kernel
+    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
     uint32_t groups[3];           // each > 0 and within limits; unused when indirect
     uint64_t indirect;            // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
     uint64_t indirect_offset;     // where in the chunk: a multiple of 4
@@ -71,6 +79,8 @@ typedef struct spyi_limits {
     uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
+    uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
     bool prefers_bindings;        // structured buffers are faster than pointers whatever the size (lavapipe)
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers

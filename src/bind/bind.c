@@ -14,6 +14,7 @@ typedef struct spyi_attempt {
     spyi_bound bound;
     uint32_t cost;
     bool sized;  // types were chosen by trailing sizes
+    bool whole;  // one value of a shader parameter, not by element
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     spyi_text reason;
@@ -226,6 +227,26 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
+// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, int32_t *node) {
+    spyi_bound inner;
+    spyi_text problem = { NULL, 0, 0 };
+    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
+    else spyi_bound_free(&inner);
+    spyi_text_free(&problem);
+    if (status != SPY_OK) return false;
+    *node = spyi_add_node(a, name, type, true, false);
+    spyi_leaf *leaf = *node < 0 ? NULL : spyi_add_leaf(a, index, path, type, true, false);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    a->bound.nodes[*node].leaf = (int32_t)a->bound.leaf_count - 1;
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->kind = spyi_kind_of_holders();
+    leaf->binds = true;
+    return true;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
@@ -287,6 +308,10 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
+    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+        if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
+        type = type->element;
+    }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
@@ -493,6 +518,11 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
+// Whether only Slang can tell what the parameter takes.
+static bool spyi_is_open(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
+}
+
 // A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     char name[512];
@@ -573,7 +603,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (buffers and textures cannot be passed)",
+            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -639,14 +669,14 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     uint32_t most = 0; // dimensions that views can consume together
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_value *v = &a->values->items[of_param[p]];
-        if (open->params[p].type->kind != SPYI_TYPE_OTHER ||
-            spyi_kind_of_parameter(open->params[p].type, v)) {
+        if (!spyi_is_open(open->params[p].type)) {
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no(
                 a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed",
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
+                "samplers, typed buffers; StructuredBuffer can)",
                 open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
@@ -664,6 +694,38 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     return found;
 }
 
+// >>shader parameters
+
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error) {
+    spyi_attempt a;
+    int32_t node = -1;
+    memset(&a, 0, sizeof a);
+    a.function = function;
+    a.unit = function->module->unit;
+    a.types = function->object.device->types;
+    a.values = values;
+    a.whole = true;
+    a.status = SPY_ERROR_OUT_OF_MEMORY;
+    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
+    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a.bound.leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        if (leaf->source == SPYI_SOURCE_TENSOR)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
+        else if (v->custom || leaf->batch_rank || v->map_count)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
+    }
+    if (good) *bound = a.bound;
+    else {
+        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
+        spyi_bound_free(&a.bound);
+    }
+    spyi_text_free(&a.reason);
+    return good ? SPY_OK : a.status;
+}
+
 // >>overloads
 
 static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
@@ -676,8 +738,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
     for (uint32_t p = 0; good && p < n; p++) {
         types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && types[p]->kind == SPYI_TYPE_OTHER && !types[p]->field_count &&
-                        !spyi_kind_takes(types[p]));
+        open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
     }
     if (good && open) {
         good = spyi_bind_open(a, (int)overload, signature, of_param, result);

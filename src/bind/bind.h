@@ -34,6 +34,13 @@ typedef struct spyi_options {
     uint32_t count_rank; // of thread_count
 } spyi_options;
 
+// Values that a hook sets. Kept from call to call: they do not allocate.
+struct spy_globals {
+    spy_arg *items;
+    uint32_t count, capacity;
+    bool failed; // out of memory
+};
+
 // >>dispatches: an explicit number of threads
 typedef struct spyi_threads {
     uint32_t count[3]; // in x, y, z
@@ -51,6 +58,8 @@ typedef struct spyi_values {
     uint8_t *key;
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
+    uint32_t global_count;           // values of globals and their fields, behind the arguments
+    struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
     const spyi_threads *threads;     // of a dispatch; NULL: a call
 } spyi_values;
@@ -123,6 +132,7 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
 
@@ -147,7 +157,7 @@ struct spyi_value_kind {
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
     // Its value for one element, as an expression of leaf->type.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
-    // Fills its field at each call. false: `error` says what the call gave that does not fit.
+    // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 };
 
@@ -155,6 +165,8 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
                                   spyi_text *out);
@@ -191,6 +203,10 @@ typedef struct spyi_bound {
 // Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
+// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);

@@ -197,9 +197,59 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
+// Values of globals lie behind the arguments, and are signed like them.
+static spy_status spyi_describe_globals(spy_device *device, const spy_call_options *options,
+                                        spyi_values *values, spyi_text *error) {
+    uint32_t arguments = values->count;
+    spy_args lists[2];
+    spy_status status = SPY_OK;
+    lists[0] = options->globals;
+    values->written.count = 0;
+    if (options->write_globals) options->write_globals(&values->written, options->write_user_data);
+    lists[1].items = values->written.items;
+    lists[1].count = values->written.count;
+    if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    if (lists[0].count && !lists[0].items) {
+        spyi_text_add(error, "its options: globals has a count, but items is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (int l = 0; l < 2 && status == SPY_OK; l++) {
+        for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
+            if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
+            spyi_text_add(error, "its options: global %zu has no name", i + 1);
+            status = SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
+    }
+    values->global_count = values->count - arguments;
+    values->count = arguments;
+    return status;
+}
+
+spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
+    if (!globals || !path) {
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_set_global: expected a %s, got NULL",
+                         globals ? "path" : "writer");
+    }
+    if (globals->count == globals->capacity) {
+        uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
+        spy_arg *items = (spy_arg *)realloc(globals->items, capacity * sizeof *items);
+        if (!items) {
+            globals->failed = true; // the call says so
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        globals->items = items;
+        globals->capacity = capacity;
+    }
+    globals->items[globals->count] = value;
+    globals->items[globals->count++].name = path;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
+    values->global_count = 0;
     values->options = options;
     values->threads = threads;
     values->thread_count.rank = 0;
@@ -217,6 +267,8 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
          !spyi_key_bytes(values, threads->group, sizeof threads->group)))
         status = SPY_ERROR_OUT_OF_MEMORY;
+    if (status == SPY_OK && options && (options->globals.count || options->write_globals))
+        status = spyi_describe_globals(function->object.device, options, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -235,6 +287,7 @@ SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes) {
 
 SPYI_FN void spyi_values_free(spyi_values *values) {
     free(values->items);
+    free(values->written.items);
     free(values->key);
     memset(values, 0, sizeof *values);
 }

@@ -6,9 +6,28 @@
 #include "emit/emit.h"
 
 // >>variants: one compiled kernel
+// A value for a shader parameter, or a part of one.
+typedef struct spyi_feed {
+    spyi_leaf leaf;  // its path is ours
+    uint32_t slot;   // binding of a tensor, or number of the uniform buffer
+    uint32_t offset; // in feeds->data
+} spyi_feed;
+
+// What the kernel reads beyond its block and the element-wise buffers.
+typedef struct spyi_feeds {
+    spyi_feed *items;
+    uint32_t count;
+    uint32_t binding_count; // of the kernel; the emitted ones come first
+    uint32_t uniform_count;
+    spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
+    uint8_t *data;  // of the uniforms, as packed for the running call
+    bool untracked; // one is an address
+} spyi_feeds;
+
 typedef struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
+    spyi_feeds feeds;
     spyi_kernel *kernel;
 } spyi_variant;
 
@@ -91,8 +110,8 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 // plan.c. Both are free of the device's changing state, so compile threads may run them.
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **variant,
-                                       spyi_text *error);
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                       spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -111,7 +130,18 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 // Places the bindings of temporaries once they have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// run.c. `list`: record into it instead of running; or NULL.
+// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
+                                   const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
+SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// The running call's values into feeds->data and bindings[slot].
+SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
+                                   spyi_text *error);
+
+// run.c
+// One value in the device's layout: numbers, host data, whole tensors.
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
+// `list`: record into it instead of running; or NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error);
 

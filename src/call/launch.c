@@ -262,11 +262,13 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-static void spyi_choose_access(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
+                               spyi_launch *launch) {
     uint64_t largest = 0;
-    uint32_t memory_leaves = 0;
+    uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        memory_leaves += b->leaves[i].binds;
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -291,6 +293,17 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->end = at->reach = tensor->end_bytes;
     at->storage_offset = tensor->storage->offset;
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
+}
+
+// A tensor that is bound as a whole.
+static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
+                                    spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    bool good = leaf->kind->pack(leaf, v, NULL, &problem);
+    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    at->binding_offset = at->storage_offset + at->begin;
+    return good ? SPY_OK : SPY_ERROR_OUT_OF_RANGE;
 }
 
 // Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
@@ -360,6 +373,10 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
+        if (leaf->binds) {
+            status = spyi_launch_bound(leaf, v, at, error);
+            if (status != SPY_OK) return status;
+        }
         if (!spyi_leaf_in_memory(leaf)) continue;
         spy_shape dims, strides;
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
@@ -403,7 +420,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         spyi_try_wide(b, launch, limits);
         spyi_try_unroll(b, launch, limits);
     }
-    spyi_choose_access(b, limits, launch);
+    spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
         return SPY_ERROR_UNSUPPORTED;

@@ -75,17 +75,30 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
                                              const spyi_use *uses, uint32_t use_count, bool untracked,
                                              spyi_text *error) {
     size_t block_size = variant->emitted.block_size, bindings_at = spyi_align(block_size, 16);
-    size_t bindings_size = variant->emitted.binding_count * sizeof *dispatch->bindings;
+    size_t bindings_size = variant->feeds.binding_count * sizeof *dispatch->bindings;
+    size_t uniforms_at = spyi_align(bindings_at + bindings_size, 16), size = uniforms_at;
+    uint32_t uniform_count = variant->feeds.uniform_count;
+    if (uniform_count) size = spyi_align(size + uniform_count * sizeof *dispatch->uniforms, 16);
+    size_t data_at = size;
+    for (uint32_t i = 0; i < uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 16);
     spyi_list_op *op;
     uint32_t at;
     spy_status status = spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count,
-                                      bindings_at + bindings_size, &at, &op, error);
+                                      size, &at, &op, error);
     if (status != SPY_OK) return status;
     op->launch = *dispatch;
     op->block = at;
     op->bindings = at + (uint32_t)bindings_at;
     if (block_size) memcpy(list->bytes + op->block, dispatch->block, block_size);
     if (bindings_size) memcpy(list->bytes + op->bindings, dispatch->bindings, bindings_size);
+    op->uniforms = at + (uint32_t)uniforms_at;
+    op->uniform_count = uniform_count;
+    for (uint32_t i = 0; i < uniform_count; i++) {
+        const spyi_uniform *u = &dispatch->uniforms[i];
+        memcpy(list->bytes + op->uniforms + i * sizeof *u, u, sizeof *u);
+        memcpy(list->bytes + at + data_at, u->data, u->size);
+        data_at += spyi_align(u->size, 16);
+    }
     op->plan = plan;
     op->untracked = untracked;
     plan->references++;
@@ -101,6 +114,13 @@ static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_li
     spyi_dispatch launch = op->launch;
     launch.block = list->bytes + op->block;
     launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
+    spyi_uniform *uniforms = (spyi_uniform *)(void *)(list->bytes + op->uniforms);
+    size_t data = spyi_align(op->uniforms + op->uniform_count * sizeof *uniforms, 16);
+    for (uint32_t i = 0; i < op->uniform_count; i++) { // the list's bytes may have moved
+        uniforms[i].data = list->bytes + data;
+        data += spyi_align(uniforms[i].size, 16);
+    }
+    launch.uniforms = uniforms;
     op->plan->last_submit = device->backend->open_submit(device->gpu);
     launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
     spy_status status = device->backend->dispatch(device->gpu, &launch, error);

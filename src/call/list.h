@@ -12,8 +12,9 @@ typedef struct spyi_list_op {
     uint32_t name;                 // offset; 0: ""
     // calls
     spyi_plan *plan;          // one reference
-    spyi_dispatch launch;     // without its block and bindings
-    uint32_t block, bindings; // offsets
+    spyi_dispatch launch;     // without its block, bindings and uniforms
+    uint32_t block, bindings, uniforms; // offsets
+    uint32_t uniform_count;
     bool untracked;
     // fills, and timestamps' slots
     bool repeats; // fills: by the pattern; else the second use is copied
@@ -48,7 +49,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
                                  spyi_list_op **op, spyi_text *error);
 SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
 
-// Records a dispatch of a plan's variant: its block and bindings are copied, the plan and the storages are held.
+// Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
 // `untracked`: as for spyi_take_uses.
 SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *plan,
                                              const spyi_variant *variant, const spyi_dispatch *dispatch,

@@ -147,8 +147,8 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
-                                       spyi_text *error) {
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
+                                       spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
@@ -182,6 +182,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK && plan->bound.shader)
         status = spyi_emit_entry(function, &plan->bound, &function->entry, &variant->emitted, error);
+    if (status == SPY_OK)
+        status = spyi_feeds_make(plan, &variant->emitted, &code.inputs, values, &variant->feeds, error);
     if (status == SPY_OK) {
         spyi_kernel_desc desc;
         memset(&desc, 0, sizeof desc);
@@ -192,7 +194,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.group_size = variant->emitted.group_size;
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
-        desc.binding_count = variant->emitted.binding_count;
+        desc.binding_count = variant->feeds.binding_count;
+        desc.uniform_count = variant->feeds.uniform_count;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -203,6 +206,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_text_free(&step);
     if (status != SPY_OK) {
         if (variant) spyi_emitted_free(&variant->emitted);
+        if (variant) spyi_feeds_free(&variant->feeds);
         free(variant);
         return status;
     }
@@ -214,6 +218,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
     if (variant->kernel) device->backend->destroy_kernel(device->gpu, variant->kernel);
     spyi_emitted_free(&variant->emitted);
+    spyi_feeds_free(&variant->feeds);
     free(variant);
 }
 

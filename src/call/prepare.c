@@ -87,7 +87,7 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
     spyi_variant *variant = NULL;
     spy_status status = spyi_launch_shape(plan, values, error);
     if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) return status;
-    status = spyi_variant_create(plan, &launch->key, &variant, error);
+    status = spyi_variant_create(plan, &launch->key, values, &variant, error);
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
 }
 

@@ -179,6 +179,25 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    size_t step = leaf->element->device_size, count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        for (size_t i = 0; i < count; i++)
+            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
+        return SPY_OK;
+    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
+    case SPYI_SOURCE_INLINE:
+        return spyi_pack_inline(leaf, v, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
+    default: break;
+    }
+    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
 // Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
 static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
                                   spyi_text *error) {
@@ -265,7 +284,8 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
 
 // Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
 // nobody knows.
-static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool *untracked) {
+static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses,
+                                  bool *untracked) {
     const spyi_bound *b = s->bound;
     uint32_t count = 0;
     *untracked = false;
@@ -281,6 +301,20 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, spyi_use *uses, bool 
         use->end = at->end;
         use->reads = whole ? leaf->reads : leaf->in;
         use->writes = whole ? leaf->writes : leaf->out;
+        use->counts = false;
+    }
+    const spyi_feeds *feeds = &variant->feeds;
+    *untracked = *untracked || feeds->untracked;
+    for (uint32_t i = 0; i < feeds->count; i++) {
+        const spyi_leaf *leaf = &feeds->items[i].leaf;
+        const spy_tensor *t = s->values->items[leaf->value].tensor;
+        if (!t) continue;
+        spyi_use *use = &uses[count++];
+        use->storage = t->storage;
+        use->begin = t->begin_bytes;
+        use->end = t->end_bytes;
+        use->reads = leaf->reads;
+        use->writes = leaf->writes;
         use->counts = false;
     }
     const spyi_threads *threads = s->values->threads;
@@ -313,14 +347,14 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *variant, bool repeats,
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats,
                                        bool timed, spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 2]; // and group counts, and the print buffer
+    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 2]; // of leaves, feeds, group counts, the print buffer
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -342,6 +376,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
         if (bindings[i].range > at->storage->chunk.size - at->binding_offset)
             bindings[i].range = at->storage->chunk.size - at->binding_offset;
     }
+    if (variant->feeds.count) status = spyi_feeds_pack(&variant->feeds, s->values, bindings, error);
+    if (status != SPY_OK) return status;
     dispatch.kernel = variant->kernel;
     dispatch.block = launch->block;
     memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
@@ -352,7 +388,8 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, const spyi_variant *va
         dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
     }
     dispatch.bindings = bindings;
-    use_count = spyi_collect_uses(s, uses, &untracked);
+    dispatch.uniforms = variant->feeds.uniforms;
+    use_count = spyi_collect_uses(s, variant, uses, &untracked);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->list)
         return spyi_list_append_dispatch(s->list, s->plan, variant, &dispatch, uses, use_count, untracked,
@@ -398,7 +435,7 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     if (status != SPY_OK) return status;
     *variant = spyi_variant_find(plan, &launch->key);
     if (*variant) return SPY_OK;
-    status = spyi_variant_create(plan, &launch->key, variant, error);
+    status = spyi_variant_create(plan, &launch->key, s->values, variant, error);
     if (status == SPY_OK) status = spyi_plan_add_variant(plan, *variant, error);
     if (status == SPY_OK) s->device->stats.kernels_built++;
     return status;

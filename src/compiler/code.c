@@ -44,24 +44,21 @@ static size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     return to;
 }
 
-// Global shader parameters other than the kernel's own block cannot be set yet, and would take our bindings.
-static bool spyi_code_has_globals(spyi_unit *unit, spyi_sl_component *linked, spyi_text *messages) {
+// The code's shader parameters, with bindings as the backends want them.
+static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                            spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
     spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    unsigned count = layout ? SPYI_SL_FUNCTION(unit, spReflection_GetParameterCount)(layout) : 0;
-    bool found = false;
-    for (unsigned i = 0; i < count; i++) {
-        spyi_sl_variable *variable = SPYI_SL_FUNCTION(unit, spReflectionVariableLayout_GetVariable)(
-            SPYI_SL_FUNCTION(unit, spReflection_GetParameterByIndex)(layout, i));
-        const char *name = variable ? SPYI_SL_FUNCTION(unit, spReflectionVariable_GetName)(variable) : NULL;
-        if (!name || strcmp(name, "spyi") == 0) continue;
-        spyi_text_add(
-            messages, "%s'%s'",
-            found ? ", " : "the module has global shader parameters, which cannot be set yet: ", name);
-        found = true;
-    }
-    return found;
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
+    if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
+    else
+        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
+                               messages);
+    free(bindings);
+    if (!good) spyi_code_free(code);
+    return good;
 }
 
 // >>string literals
@@ -109,7 +106,8 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
-static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code *code, spyi_text *messages) {
+static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
+                           spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
@@ -122,6 +120,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_component *linked, spyi_code
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
+                spyi_code_place(unit, live, linked, code, messages);
             }
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
@@ -204,8 +203,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
             result = composite->v->link(composite, &linked, &diagnostics);
             spyi_sl_diagnostics(&diagnostics, NULL, messages);
         }
-        if (result >= 0 && linked && !spyi_code_has_globals(unit, linked, messages))
-            good = spyi_code_take(unit, linked, code, messages);
+        if (result >= 0 && linked) good = spyi_code_take(unit, live, linked, code, messages);
         if (good && own) spyi_sl_entry_places(unit, linked, own);
         if (good && unit->compiler->print) spyi_code_take_literals(unit, linked, &code->literals);
     }
@@ -275,6 +273,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
 void spyi_code_free(spyi_code *code) {
     if (!code) return;
     free(code->data);
+    spyi_inputs_free(&code->inputs);
     spyi_literals_free(&code->literals);
     memset(code, 0, sizeof *code);
 }

@@ -181,6 +181,42 @@ typedef struct spyi_entry {
 // The function of that name, seen as a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
+// >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
+
+// ConstantBuffers that are parameters are globals of the kernel whose names begin so: as parameters of its entry point
+// Slang numbers the buffers in a ParameterBlock otherwise than it says (2026.12 and 2026.14.1).
+#define SPYI_HOLDER_PREFIX "spyi_h_"
+
+typedef enum spyi_input_kind {
+    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it
+    SPYI_INPUT_DATA,   // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
+    SPYI_INPUT_BUFFER, // a binding: structured and byte-address buffers
+    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers, arrays of buffers
+} spyi_input_kind;
+
+typedef struct spyi_input {
+    spyi_input_kind kind;
+    char *path; // "params.light"
+    const spyi_type *type;
+    int32_t
+        slot; // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+    uint32_t offset; // DATA: bytes in its uniform buffer
+    bool parameter;  // of the kernel, not of the user's modules
+    bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
+} spyi_input;
+
+#define SPYI_MOST_UNIFORMS 32
+
+typedef struct spyi_inputs {
+    spyi_input *items; // a group before its parts
+    uint32_t count;
+    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t uniform_count;
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+} spyi_inputs;
+
+SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+
 // >>code
 
 // String literals by the hash that kernels have of them.
@@ -203,6 +239,7 @@ typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20];       // Slang's entry-point hash
+    spyi_inputs inputs;     // its bindings in the code: set 0, structured buffers first, then uniform ones
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 

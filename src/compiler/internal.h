@@ -182,6 +182,24 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
 
+// >>inputs.c
+
+// A shader parameter with its binding as Slang numbers it.
+typedef struct spyi_sl_binding {
+    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
+} spyi_sl_binding;
+
+// All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
+SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
+                                 spyi_inputs *inputs, spyi_sl_binding **bindings);
+
+// >>remap.c
+
+// Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
+SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
+                             const spyi_sl_binding *bindings, spyi_text *messages);
+
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);

@@ -182,6 +182,27 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
+// Whether libslang might not come back from laying out a field of that type: it holds an extern struct or another whose
+// fields we do not know, or points to a struct, which may point to ever new ones.
+static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    unsigned kind = slang ? lib->spReflectionType_GetKind(slang) : 0;
+    if (kind == SPYI_SL_KIND_STRUCT) {
+        const spyi_type *type = spyi_sl_to_type(unit, live, slang, false);
+        return type->kind == SPYI_TYPE_OTHER && type->field_count == 0;
+    }
+    if (kind == SPYI_SL_KIND_RESOURCE)
+        return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetResourceResultType(slang));
+    if (kind == SPYI_SL_KIND_POINTER) {
+        spyi_sl_type *to = lib->spReflectionType_GetElementType(slang);
+        return !to || spyi_sl_to_type(unit, live, to, false)->kind > SPYI_TYPE_MATRIX;
+    }
+    if (kind != SPYI_SL_KIND_ARRAY && kind != SPYI_SL_KIND_CONSTANT_BUFFER &&
+        kind != SPYI_SL_KIND_PARAMETER_BLOCK)
+        return false;
+    return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
+}
+
 // A struct that has no layout to be asked for: its fields are given one by one.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
@@ -210,8 +231,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_type *type = NULL;
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
-        if (!v ||
-            spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false)->kind == SPYI_TYPE_OTHER)
+        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
             return spyi_sl_to_opaque(unit, live, slang, name);
     }
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
@@ -313,6 +333,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_STRUCT: type = spyi_sl_to_struct(unit, live, slang, name); break;
+    case SPYI_SL_KIND_CONSTANT_BUFFER:
+    case SPYI_SL_KIND_PARAMETER_BLOCK: {
+        spyi_sl_type *held = lib->spReflectionType_GetElementType(slang);
+        if (held) type = spyi_type_holder(types, name, spyi_sl_to_type(unit, live, held, open));
+        break;
+    }
     default: break;
     }
     if (!type) type = spyi_type_other(types, name);

@@ -60,8 +60,10 @@ enum {
 };
 enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
-    SPYI_SL_CATEGORY_UNIFORM = 8,
+    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
+    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
+    SPYI_SL_CATEGORY_PUSH = 11,
     SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // a parameter block's
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
@@ -82,6 +84,12 @@ enum {
     SPYI_SL_KIND_POINTER = 18,
     SPYI_SL_KIND_DYNAMIC_RESOURCE = 19,
     SPYI_SL_KIND_ENUM = 20
+};
+enum {
+    SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_STRUCTURED = 6,
+    SPYI_SL_SHAPE_BYTES = 7,
+    SPYI_SL_ACCESS_READ = 1
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -350,12 +358,20 @@ struct spyi_sl_module_table {
     X(unsigned, spReflectionType_GetColumnCount, (spyi_sl_type *))                                           \
     X(unsigned, spReflectionType_GetScalarType, (spyi_sl_type *))                                            \
     X(spyi_sl_result, spReflectionType_GetFullName, (spyi_sl_type *, spyi_sl_blob **))                       \
+    X(unsigned, spReflectionType_GetResourceShape, (spyi_sl_type *))                                         \
+    X(unsigned, spReflectionType_GetResourceAccess, (spyi_sl_type *))                                        \
+    X(spyi_sl_type *, spReflectionTypeLayout_GetType, (spyi_sl_type_layout *))                               \
+    X(unsigned, spReflectionTypeLayout_getKind, (spyi_sl_type_layout *))                                     \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
+    X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
     X(size_t, spReflectionVariableLayout_GetOffset, (spyi_sl_variable_layout *, unsigned category))          \
     X(spyi_sl_variable *, spReflectionVariableLayout_GetVariable, (spyi_sl_variable_layout *))               \
+    X(spyi_sl_variable_layout *, spReflection_getGlobalParamsVarLayout, (spyi_sl_layout *))                  \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getVarLayout, (spyi_sl_entry_layout *))              \
     X(unsigned, spReflection_GetParameterCount, (spyi_sl_layout *))                                          \
     X(spyi_sl_variable_layout *, spReflection_GetParameterByIndex, (spyi_sl_layout *, unsigned))             \
     X(uint64_t, spReflection_getHashedStringCount, (spyi_sl_layout *))                                       \

@@ -56,6 +56,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -291,6 +292,8 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
         } else if (pointer && strcmp(c, defaults) == 0) {
             spyi_text_add(&out, "*");
             break;
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // of buffers
+            c += 18;
         } else {
             spyi_text_add_n(&out, c, 1);
         }
@@ -321,6 +324,15 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].type = fields[i].type;
         copy[i].device_offset = fields[i].device_offset;
     }
+    return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
+    spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
+    t.name = spyi_strdup(name);
+    t.display = spyi_readable_name(types, name);
+    t.host_align = t.device_align = 1;
+    t.element = element;
     return spyi_type_intern(types, &t);
 }
 

@@ -69,6 +69,8 @@ typedef struct spyi_emitted {
     bool block_by_address;
     uint32_t binding_count;
     uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
+    uint32_t holder_count;
+    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> among the parameters
     uint32_t group_size;
     bool prints; // the block has the address of the device's print buffer
 } spyi_emitted;

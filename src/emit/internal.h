@@ -11,6 +11,7 @@ typedef struct spyi_emit_state {
     spyi_emitted *out;
     spyi_text fields;  // of the parameter block's struct
     spyi_text buffers; // entry-point parameters
+    spyi_text holders; // globals
     spyi_text body;
     char **names;   // of each leaf in block and buffers: its path with dots replaced
     char **lvalues; // of each leaf in the kernel; NULL: used where it lies

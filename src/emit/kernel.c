@@ -299,6 +299,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     spyi_declare_block(s);
     spyi_emit_body(s, hidden ? "call_element" : spelling);
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
+    spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
     // A global block is read field by field; an entry-point parameter would first be copied whole.
     if (out->block_size && !out->block_by_address)
@@ -404,6 +405,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     free(s.fresh);
     spyi_text_free(&s.fields);
     spyi_text_free(&s.buffers);
+    spyi_text_free(&s.holders);
     spyi_text_free(&s.body);
     if (!s.failed) return SPY_OK;
     spyi_emitted_free(out);

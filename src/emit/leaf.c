@@ -208,8 +208,20 @@ static void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *na
 static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
-    if (!leaf->field_size) return;
+    if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->field(leaf, &type);
+    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
+        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
+        s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
+    if (leaf->binds) {
+        spyi_text_add(&s->holders, "%s " SPYI_HOLDER_PREFIX "%s;\n", spyi_text_str(&type), s->names[i]);
+        s->out->holders[s->out->holder_count++] = (uint16_t)i;
+        spyi_text_free(&type);
+        return;
+    }
     spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
                    spyi_text_str(&type), s->names[i]);
     spyi_text_free(&type);
@@ -220,7 +232,8 @@ static void spyi_kind_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
     spyi_place_text at;
-    spyi_text_add(&field, "spyi.%s", s->names[i]);
+    const char *prefix = !leaf->binds ? "spyi." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     spyi_element_text(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);

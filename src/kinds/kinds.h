@@ -15,6 +15,18 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
+// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2".
+typedef struct spyi_type_parts {
+    char base[64]; // without its namespace
+    char *arguments[2];
+    uint32_t count; // of arguments, further ones included
+} spyi_type_parts;
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
+// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
+// The kind that binds a tensor to "StructuredBuffer" and its sisters; NULL: no such name.
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);
 // An argument for a parameter that the system fills.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 

@@ -1,20 +1,14 @@
 // Tensors that are passed whole: to Tensor<T, D> and its sisters, to pointers.
 #include "kinds/kinds.h"
 
-// >>names of types: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2"
+// >>names of types
 
-typedef struct spyi_type_parts {
-    char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // of arguments, further ones included
-} spyi_type_parts;
-
-static void spyi_free_parts(spyi_type_parts *parts) {
+SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
     free(parts->arguments[0]);
     free(parts->arguments[1]);
 }
 
-static void spyi_split_type(const char *name, spyi_type_parts *parts) {
+SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     size_t length = strcspn(name, "<");
     const char *base = name, *begin = name + length;
     memset(parts, 0, sizeof *parts);
@@ -39,8 +33,7 @@ static void spyi_split_type(const char *name, spyi_type_parts *parts) {
     }
 }
 
-// Whether `name` is this type: by what it means, or by its name.
-static const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
+SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name) {
     const spyi_type *parsed = name ? spyi_type_parse(types, name) : NULL;
     if (parsed) return parsed;
     return name && strcmp(given->name, name) == 0 ? given : NULL;
@@ -228,7 +221,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     spyi_split_type(type->name, &parts);
     const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
                                   : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
-                                                                                : NULL;
+                                  : value->tensor ? spyi_buffer_kind_of(parts.base)
+                                                  : NULL;
     spyi_free_parts(&parts);
     return kind;
 }
@@ -238,8 +232,10 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_family_of(parts.base)   ? "; it takes a tensor"
-                                                       : NULL;
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
+                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
+                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
+                            : NULL;
     spyi_free_parts(&parts);
     return takes;
 }
@@ -260,5 +256,7 @@ SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, cons
     if (family)
         spyi_text_add(out, "%s<%s, %ld>", family->passed, element->name,
                       rank ? rank : (long)value->rank - (long)fit.consumed);
+    else if (spyi_buffer_kind_of(parts.base) && parts.count)
+        spyi_text_add(out, "%s<%s>", parts.base, value->type->name);
     spyi_free_parts(&parts);
 }

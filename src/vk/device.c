@@ -198,6 +198,8 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
         limits->binding_alignment = (uint32_t)have->minStorageBufferOffsetAlignment;
     }
     limits->max_binding_bytes = have->maxStorageBufferRange;
+    limits->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
+    limits->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
     limits->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
     limits->bindings_from_bytes = (uint64_t)8 << 20;

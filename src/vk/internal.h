@@ -201,10 +201,10 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Kernels with equal push constants and bindings share one.
+// Kernels with equal push constants and numbers of bindings share one.
 typedef struct spyi_vk_layout {
     struct spyi_vk_layout *next;
-    uint32_t push_size, binding_count;
+    uint32_t push_size, binding_count, uniform_count;
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
 } spyi_vk_layout;
@@ -214,7 +214,7 @@ typedef struct spyi_vk_kernel {
     VkPipelineLayout layout;
     uint32_t block_size;
     uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count;
+    uint32_t binding_count, uniform_count;
     bool block_by_address;
     char label[64]; // cut off
 } spyi_vk_kernel;
@@ -320,9 +320,9 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes (16-byte aligned) that live as long as the batch (external: the engine's command buffer).
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **page, size_t *offset,
-                                      spyi_text *error);
+// `size` bytes that live as long as the batch (external: the engine's command buffer).
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
+                                      size_t *offset, spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 

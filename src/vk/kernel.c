@@ -8,19 +8,20 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     VkPipelineLayoutCreateInfo info;
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
-    uint32_t i;
-    if (layout->binding_count > 0) {
+    uint32_t i, count = layout->binding_count + layout->uniform_count;
+    if (count > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < layout->binding_count; i++) {
+        for (i = 0; i < count; i++) {
             bindings[i].binding = i;
-            bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+            bindings[i].descriptorType = i < layout->binding_count ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
             bindings[i].descriptorCount = 1;
             bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
         set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-        set.bindingCount = layout->binding_count;
+        set.bindingCount = count;
         set.pBindings = bindings;
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
         if (result != VK_SUCCESS) return result;
@@ -30,7 +31,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     range.size = layout->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = layout->binding_count > 0 ? 1 : 0;
+    info.setLayoutCount = count > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
     info.pushConstantRangeCount = layout->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
@@ -43,22 +44,24 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Layouts live as long as the device: there are few, one for each pair of sizes.
-static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, uint32_t push_size, uint32_t binding_count,
-                                    VkPipelineLayout *out) {
+// Layouts live as long as the device: there are few, one for each triple of sizes.
+static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (layout->push_size == push_size && layout->binding_count == binding_count) break;
+        if (layout->push_size == kernel->push_size && layout->binding_count == kernel->binding_count &&
+            layout->uniform_count == kernel->uniform_count)
+            break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
         if (layout == NULL) {
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->push_size = push_size;
-            layout->binding_count = binding_count;
+            layout->push_size = kernel->push_size;
+            layout->binding_count = kernel->binding_count;
+            layout->uniform_count = kernel->uniform_count;
             result = spyi_vk_make_layout(gpu, layout);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -89,9 +92,12 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                       limits->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (desc->binding_count > limits->max_bindings) {
-        spyi_text_add(error, "the kernel has %u structured buffers, the device takes %u", desc->binding_count,
-                      limits->max_bindings);
+    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
+        desc->uniform_count > limits->max_uniforms) {
+        spyi_text_add(error,
+                      "the kernel has %u structured buffers and %u uniform buffers, the device takes %u, of "
+                      "which %u uniform buffers",
+                      desc->binding_count, desc->uniform_count, limits->max_bindings, limits->max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);
@@ -110,7 +116,7 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     VkShaderModuleCreateInfo module_info;
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, kernel->push_size, kernel->binding_count, &kernel->layout);
+    VkResult result = spyi_vk_find_layout(gpu, kernel, &kernel->layout);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(module_info);
     module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -149,6 +155,7 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
     kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
     kernel->binding_count = desc->binding_count;
+    kernel->uniform_count = desc->uniform_count;
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';

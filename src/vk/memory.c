@@ -58,7 +58,7 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     buffer_info.size = size;
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
     if (families[0] != families[1]) { // costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -154,13 +154,13 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_page **out, size_t *offset,
-                                      spyi_text *error) {
+SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **out,
+                                      size_t *offset, spyi_text *error) {
     spyi_vk_page **list = gpu->external != VK_NULL_HANDLE ? &gpu->external_pages : &gpu->batch->pages;
     spyi_vk_page *page = *list;
-    size_t rounded = spyi_align(size, 16);
+    size_t rounded = spyi_align(size, 16), at = page != NULL ? spyi_align(page->used, alignment) : 0;
     spy_status status;
-    if (page == NULL || page->chunk.size - page->used < rounded) {
+    if (page == NULL || page->chunk.size < at + rounded) {
         if (rounded <= SPYI_VK_PAGE_SIZE && gpu->free_pages != NULL) {
             page = gpu->free_pages;
             gpu->free_pages = page->next;
@@ -178,13 +178,13 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, spyi_vk_pag
                 return status;
             }
         }
-        page->used = 0;
+        at = 0;
         page->next = *list;
         *list = page;
     }
     *out = page;
-    *offset = page->used;
-    page->used += rounded;
+    *offset = at;
+    page->used = at + rounded;
     gpu->work_bytes += rounded;
     return SPY_OK;
 }

@@ -118,6 +118,36 @@ static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, co
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
 }
 
+// Uniform buffers' bytes into the batch's pages, which are then bound behind the structured buffers.
+static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                                     const spyi_vk_kernel *kernel,
+                                                     const spyi_uniform *uniforms, spyi_text *error) {
+    VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
+    VkWriteDescriptorSet write;
+    uint32_t i;
+    for (i = 0; i < kernel->uniform_count; i++) {
+        spyi_vk_page *page;
+        size_t offset;
+        spy_status status =
+            spyi_vk_take_bytes(gpu, uniforms[i].size,
+                               (size_t)gpu->adapter.limits.minUniformBufferOffsetAlignment, &page, &offset,
+                               error);
+        if (status != SPY_OK) return status;
+        memcpy((char *)page->chunk.mapped + offset, uniforms[i].data, uniforms[i].size);
+        infos[i].buffer = (VkBuffer)page->chunk.handle;
+        infos[i].offset = offset;
+        infos[i].range = uniforms[i].size;
+    }
+    SPYI_VK_ZERO(write);
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstBinding = kernel->binding_count;
+    write.descriptorCount = kernel->uniform_count;
+    write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    write.pBufferInfo = infos;
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+    return SPY_OK;
+}
+
 // Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
 static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
                                                   const void *block, spyi_text *error) {
@@ -127,7 +157,7 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_vk_page *page;
         size_t offset;
         uint64_t address;
-        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, &page, &offset, error);
+        spy_status status = spyi_vk_take_bytes(gpu, kernel->block_size, 16, &page, &offset, error);
         if (status != SPY_OK) return status;
         memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
         address = page->chunk.address + offset;
@@ -169,6 +199,10 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         if (status != SPY_OK) return status;
     }
     if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
+    if (kernel->uniform_count > 0) {
+        status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
+        if (status != SPY_OK) return status;
+    }
     if (SPYI_LIKELY(dispatch->indirect == 0)) {
         gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     } else {

@@ -57,7 +57,7 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     spyi_vk_page *page;
     size_t at;
     spy_status status = spyi_vk_begin(gpu, error);
-    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, &page, &at, error);
+    if (status == SPY_OK) status = spyi_vk_take_bytes(gpu, (size_t)size, 16, &page, &at, error);
     if (status != SPY_OK) return status;
     memcpy((char *)page->chunk.mapped + at, data, (size_t)size);
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);

@@ -49,6 +49,7 @@ static const char source[] = "float f(float x) { return x + 1; }\n"
                              "[shader(\"compute\")] [numthreads(32, 1, 1)]\n"
                              "void own(uint t : SV_DispatchThreadID, uniform float* p, uniform float v) { p[t] = v; }\n"
                              "T sumv<T : IArithmetic, let N : int>(vector<T, N> v) { return v[0]; }\n"
+                             "uniform float gain;\nfloat gained(float x) { return x * gain; }\n"
                              "float mat(float4x4 m, float4x4 n, float x) { return m[0][0] + n[0][0] + x; }\n";
 
 typedef struct bench {
@@ -466,7 +467,9 @@ static void test_no_allocations(void **state) {
     open_with(&t, &d, NULL);
     spy_tensor *x = floats(&t, 1000), *y = floats(&t, 1000), *v = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(5, 3));
     spy_tensor *strided = spy_create_slice(x, 0, 0, 1000, 10), *hundred = floats(&t, 100), *made = NULL, *five = floats(&t, 5);
-    spy_function *g = fn(&t, "g"), *sumv = fn(&t, "sumv");
+    spy_function *g = fn(&t, "g"), *sumv = fn(&t, "sumv"), *gained = fn(&t, "gained");
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
     float r;
     size_t before = 0;
     spy_device_stats first;
@@ -484,11 +487,13 @@ static void test_no_allocations(void **state) {
         spy_release_tensor(made);
         s |= spy_call(g, SPY_ARGS(spy_arg_f32("x", 1), spy_arg_f32("y", 2), spy_out_f32("_result", &r)));
         s |= spy_call(sumv, SPY_ARGS(spy_arg_tensor("v", v), spy_arg_tensor("_result", five))); // found through its sizes
+        options.globals = SPY_ARGS(spy_arg_f32("gain", (float)i));
+        s |= spy_call_with(gained, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y)), &options);
         good(&t, s);
     }
     spy_device_stats last = spy_get_device_stats(t.device);
-    assert_int_equal(last.plan_hits - first.plan_hits, 2500);
-    assert_int_equal(last.dispatches - first.dispatches, 2500);
+    assert_int_equal(last.plan_hits - first.plan_hits, 3000);
+    assert_int_equal(last.dispatches - first.dispatches, 3000);
     assert_int_equal(last.driver_allocations, first.driver_allocations);
     assert_int_equal(last.pool_bytes, first.pool_bytes);
 #if TEST_COUNTS_MALLOC

@@ -14,7 +14,7 @@ typedef struct spyi_null_chunk {
 
 typedef struct spyi_null_kernel {
     char *label;
-    uint32_t group_size, block_size, binding_count;
+    uint32_t group_size, block_size, binding_count, uniform_count;
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -287,9 +287,12 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     if (desc->group_size == 0 || desc->group_size > limits->info.max_group_size)
         return spyi_null_broken(n, error, "create_kernel: %u threads are not a group of 1 to %u",
                                 desc->group_size, limits->info.max_group_size);
-    if (desc->binding_count > limits->max_bindings)
-        return spyi_null_broken(n, error, "create_kernel: %u bindings exceed the limit of %u",
-                                desc->binding_count, limits->max_bindings);
+    if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
+        desc->uniform_count > limits->max_uniforms)
+        return spyi_null_broken(
+            n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
+            desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
+            limits->max_uniforms);
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
@@ -306,6 +309,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_size = desc->block_size;
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
+    k->uniform_count = desc->uniform_count;
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -446,8 +450,15 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings))
+    if ((k->block_size && !d->block) || (k->binding_count && !d->bindings) ||
+        (k->uniform_count && !d->uniforms))
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
+    for (i = 0; i < k->uniform_count; i++) {
+        const spyi_uniform *u = &d->uniforms[i];
+        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
+    }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
         if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
@@ -466,15 +477,18 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
     spyi_null_op *op;
     unsigned char *bytes;
-    size_t block_size, binding_size, label_size;
+    size_t block_size, binding_size, uniform_size, label_size;
+    uint32_t i;
     spy_status status = spyi_null_begin(n, error);
     if (status == SPY_OK) status = spyi_null_check_dispatch(n, d, error);
     if (status != SPY_OK) return status;
     block_size = spyi_align(k->block_size, 16); // so that the bindings behind it are aligned
     binding_size = k->binding_count * sizeof(spyi_binding);
+    uniform_size = k->uniform_count * sizeof(spyi_uniform);
+    for (i = 0; i < k->uniform_count; i++) uniform_size += spyi_align(d->uniforms[i].size, 16);
     label_size = strlen(k->label) + 1;
-    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier, block_size + binding_size + label_size, &bytes,
-                          error);
+    op = spyi_null_new_op(n, SPYI_NULL_DISPATCH, d->barrier,
+                          block_size + binding_size + uniform_size + label_size, &bytes, error);
     if (!op) return SPY_ERROR_OUT_OF_MEMORY;
     op->kernel = k;
     op->group_size = k->group_size;
@@ -495,6 +509,18 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     op->bindings = (const spyi_binding *)(void *)bytes;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
+    if (k->uniform_count) {
+        spyi_uniform *uniforms = (spyi_uniform *)(void *)bytes;
+        op->uniform_count = k->uniform_count;
+        op->uniforms = uniforms;
+        bytes += k->uniform_count * sizeof *uniforms;
+        for (i = 0; i < k->uniform_count; i++) {
+            memcpy(bytes, d->uniforms[i].data, d->uniforms[i].size);
+            uniforms[i].data = bytes;
+            uniforms[i].size = d->uniforms[i].size;
+            bytes += spyi_align(d->uniforms[i].size, 16);
+        }
+    }
     op->label = (const char *)bytes;
     memcpy(bytes, k->label, label_size);
     status = spyi_null_add_op(n, op, error);
@@ -724,6 +750,8 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
+    limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
     limits->prefers_bindings = d->prefers_bindings;
     limits->bindings_from_bytes = spyi_null_u64(d->bindings_from_bytes, UINT64_MAX);

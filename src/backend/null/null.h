@@ -24,6 +24,8 @@ typedef struct spyi_null_desc {
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t max_uniforms;      // 12
+    uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
     uint64_t bindings_from_bytes; // never
@@ -63,6 +65,8 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    uint32_t uniform_count;
+    const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
     uint64_t to, to_offset; // handle, bytes
     uint64_t from, from_offset;

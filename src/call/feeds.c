@@ -1,0 +1,343 @@
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+//
+// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+#include "call/call_internal.h"
+
+// >>paths: "params.lights[2].color" is an input, or a part of an input's plain data
+
+typedef struct spyi_found {
+    const spyi_input *input;
+    const spyi_type *type;
+    uint32_t offset; // bytes in the uniform buffer
+} spyi_found;
+
+// One step further into plain data; false: there is no such part.
+static bool spyi_step_into(spyi_found *at, const char **path) {
+    const spyi_type *type = at->type;
+    if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
+        size_t length = strcspn(*path + 1, ".[");
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const spyi_field *field = &type->fields[f];
+            if (strlen(field->name) != length || memcmp(field->name, *path + 1, length) != 0) continue;
+            at->type = field->type;
+            at->offset += (uint32_t)field->device_offset;
+            *path += 1 + length;
+            return true;
+        }
+        return false;
+    }
+    int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
+                    : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
+                    : type->kind == SPYI_TYPE_VECTOR ? (int64_t)type->columns
+                                                     : 0;
+    char *end = NULL;
+    if (**path != '[' || (*path)[1] < '0' || (*path)[1] > '9') return false;
+    long long index = strtoll(*path + 1, &end, 10);
+    if (*end != ']' || index >= count) return false;
+    at->type = type->element;
+    at->offset += (uint32_t)((size_t)index * spyi_type_device_stride(type->element));
+    *path = end + 1;
+    return true;
+}
+
+static bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found) {
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        const char *rest = path + length;
+        if (input->parameter != parameter || strncmp(input->path, path, length) != 0) continue;
+        found->input = input;
+        found->type = input->type;
+        found->offset = input->offset;
+        while (*rest && input->kind == SPYI_INPUT_DATA && spyi_step_into(found, &rest)) {}
+        if (!*rest) return true;
+    }
+    return false;
+}
+
+#define SPYI_NEAR_INPUTS 3
+
+// Up to three paths that resemble a wrong one, or all of a few.
+static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
+    const char *names[SPYI_NEAR_INPUTS];
+    uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
+    spyi_text fields = { NULL, 0, 0 };
+    if (most < 2) most = 2;
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        size_t length = strlen(input->path);
+        if (input->parameter) continue;
+        globals++;
+        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+            spyi_text_clear(&fields); // parts come after what they are parts of
+            spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
+            for (uint32_t f = 0; f < input->type->field_count; f++)
+                spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+        }
+        uint32_t distance = spyi_edit_distance(path, input->path), at = count;
+        if (distance > most) continue;
+        while (at > 0 && distances[at - 1] > distance) at--;
+        if (at == SPYI_NEAR_INPUTS) continue;
+        if (count < SPYI_NEAR_INPUTS) count++;
+        for (uint32_t k = count - 1; k > at; k--) {
+            names[k] = names[k - 1];
+            distances[k] = distances[k - 1];
+        }
+        names[at] = input->path;
+        distances[at] = distance;
+    }
+    for (uint32_t i = 0; i < count; i++) spyi_text_add(out, "%s'%s'", i ? ", " : ", did you mean ", names[i]);
+    if (count) spyi_text_add(out, "?");
+    else if (fields.size) spyi_text_add(out, "%s", fields.data);
+    else if (!globals) spyi_text_add(out, ": the modules have none");
+    spyi_text_free(&fields);
+}
+
+// >>making
+
+typedef struct spyi_feeding {
+    const spyi_plan *plan;
+    const spyi_inputs *inputs;
+    const spyi_values *values;
+    spyi_feeds *feeds;
+    uint32_t capacity;
+    uint32_t tensors;
+    uint32_t start[SPYI_MOST_UNIFORMS];  // of each uniform buffer in feeds->data
+    uint8_t *given;                      // by byte of that
+    bool bound[SPYI_MOST_MEMORY_LEAVES]; // by binding
+    spyi_text *error;
+} spyi_feeding;
+
+static spy_status spyi_out_of_memory(spyi_text *error) {
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_feeds *feeds = f->feeds;
+    if (feeds->count == f->capacity) {
+        uint32_t capacity = f->capacity ? f->capacity * 2 : 16;
+        spyi_feed *items = (spyi_feed *)realloc(feeds->items, capacity * sizeof *items);
+        if (!items) return spyi_out_of_memory(f->error);
+        feeds->items = items;
+        f->capacity = capacity;
+    }
+    spyi_feed *feed = &feeds->items[feeds->count++];
+    feed->leaf = *leaf;
+    feed->slot = (uint32_t)found->input->slot;
+    feed->offset = found->offset;
+    leaf->path = NULL;
+    feeds->untracked = feeds->untracked || leaf->untracked;
+    if (f->values->items[feed->leaf.value].tensor && f->tensors++ == SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(f->error, "more than %d tensors are given to shader parameters",
+                      SPYI_MOST_MEMORY_LEAVES);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (leaf->binds) {
+        f->bound[feed->slot] = true;
+        return SPY_OK;
+    }
+    const spyi_uniform *uniform = &feeds->uniforms[feed->slot];
+    size_t size = leaf->kind ? leaf->field_size : leaf->type->device_size;
+    if (feed->offset + size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", feed->leaf.path,
+                      uniform->size);
+        return SPY_ERROR_INTERNAL;
+    }
+    feed->offset += f->start[feed->slot];
+    memset(f->given + feed->offset, 1, size);
+    return SPY_OK;
+}
+
+// Value number `index` for the input `path` and its parts. `shown`: how messages name it.
+static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *path, const char *shown,
+                                  bool parameter) {
+    spyi_found found;
+    spyi_bound bound;
+    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
+        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
+        spyi_near_inputs(f->inputs, path, f->error);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    spy_status status =
+        spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
+    if (status != SPY_OK) return status;
+    for (uint32_t i = 0; status == SPY_OK && i < bound.leaf_count; i++) {
+        spyi_leaf *leaf = &bound.leaves[i];
+        if (!spyi_find_input(f->inputs, leaf->path, parameter, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", leaf->path);
+            status = SPY_ERROR_UNSUPPORTED;
+        } else if (found.input->slot >= 0) { // else the kernel does not use it
+            spyi_text name = { NULL, 0, 0 };
+            spyi_text_add(&name, "%s%s", shown, leaf->path + strlen(path));
+            free(leaf->path);
+            leaf->path = spyi_strdup(spyi_text_str(&name));
+            spyi_text_free(&name);
+            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+        }
+    }
+    spyi_bound_free(&bound);
+    return status;
+}
+
+// Names the parts of an input's data that no value covers.
+static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, spyi_text *out) {
+    size_t size = type->device_size ? type->device_size : 1;
+    bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
+    if (!memchr(given, 1, size)) {
+        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
+        return;
+    }
+    if (!parts || !memchr(given, 0, size)) return; // padding may stay as it is
+    uint32_t count = type->kind == SPYI_TYPE_STRUCT ? type->field_count : (uint32_t)type->count;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_text name = { NULL, 0, 0 };
+        size_t offset;
+        const spyi_type *part;
+        if (type->kind == SPYI_TYPE_STRUCT) {
+            spyi_text_add(&name, "%s.%s", path, type->fields[i].name);
+            offset = type->fields[i].device_offset;
+            part = type->fields[i].type;
+        } else {
+            spyi_text_add(&name, "%s[%u]", path, i);
+            offset = i * spyi_type_device_stride(type->element);
+            part = type->element;
+        }
+        spyi_missing_data(spyi_text_str(&name), part, given + offset, out);
+        spyi_text_free(&name);
+    }
+}
+
+static spy_status spyi_check_given(spyi_feeding *f) {
+    spyi_text missing = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->inputs->count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (input->parameter || !input->used) continue;
+        if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
+            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
+        bool parted = input->type->kind == SPYI_TYPE_OTHER && input->type->field_count; // they follow
+        if (input->kind == SPYI_INPUT_DATA && !parted)
+            spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
+                              &missing);
+    }
+    if (!missing.size) return SPY_OK;
+    spyi_text_add(f->error,
+                  "the kernel uses global shader parameters that are not given (options.globals): %s",
+                  missing.data);
+    spyi_text_free(&missing);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// Room for the uniform buffers' bytes.
+static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
+    spyi_feeds *feeds = f->feeds;
+    size_t size = 0;
+    feeds->binding_count = f->inputs->binding_count;
+    feeds->uniform_count = f->inputs->uniform_count;
+    if (feeds->binding_count + feeds->uniform_count > limits->max_bindings ||
+        feeds->uniform_count > limits->max_uniforms || feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(f->error,
+                      "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
+                      feeds->binding_count, feeds->uniform_count, limits->max_bindings);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+        if (f->inputs->uniform_size[i] > limits->max_uniform_bytes) {
+            spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
+                          f->inputs->uniform_size[i], limits->max_uniform_bytes);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        size += spyi_align(f->inputs->uniform_size[i], 16);
+    }
+    if (size == 0) return SPY_OK;
+    // Host values may be copied with their padding.
+    feeds->data = (uint8_t *)calloc(size + 64, 1);
+    f->given = (uint8_t *)calloc(size + 64, 1);
+    if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
+    size = 0;
+    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+        f->start[i] = (uint32_t)size;
+        feeds->uniforms[i].data = feeds->data + size;
+        feeds->uniforms[i].size = f->inputs->uniform_size[i];
+        size += spyi_align(f->inputs->uniform_size[i], 16);
+    }
+    return SPY_OK;
+}
+
+// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+    uint32_t holder = 0;
+    spy_status status = SPY_OK;
+    const spyi_bound *b = &f->plan->bound;
+    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
+         i++) // these have the user's names
+        if (b->leaves[i].binds)
+            status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
+    for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
+        status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
+                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
+                                   spyi_text *error) {
+    spyi_feeding f;
+    memset(&f, 0, sizeof f);
+    f.plan = plan;
+    f.inputs = inputs;
+    f.values = values;
+    f.feeds = feeds;
+    f.error = error;
+    spy_status status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_feed_holders(&f, emitted);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; status == SPY_OK && i < end; i = spyi_value_end(values->items, i))
+        status = spyi_feed_value(&f, i, values->items[i].name, values->items[i].name, false);
+    if (status == SPY_OK) status = spyi_check_given(&f);
+    free(f.given);
+    return status;
+}
+
+SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
+    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->items[i].leaf.path);
+    free(feeds->items);
+    free(feeds->data);
+    memset(feeds, 0, sizeof *feeds);
+}
+
+// >>each call
+
+static spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    for (uint32_t d = 0; d < leaf->consumed; d++) {
+        if (leaf->consumed_dims[d] == -1 || v->dims[d] == leaf->consumed_dims[d]) continue;
+        spy_shape shape = spyi_value_shape(v);
+        spyi_text_add(error, "'%s': expected %s, so dimension %u must be %lld, got shape ", leaf->path,
+                      leaf->type->display, d, (long long)leaf->consumed_dims[d]);
+        spyi_shape_text(&shape, error);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
+                                   spyi_text *error) {
+    for (uint32_t i = 0; i < feeds->count; i++) {
+        const spyi_feed *feed = &feeds->items[i];
+        const spyi_value *v = &values->items[feed->leaf.value];
+        uint8_t *out = feed->leaf.binds ? NULL : feeds->data + feed->offset;
+        spy_status status = spyi_check_sizes(&feed->leaf, v, error);
+        if (status == SPY_OK) status = spyi_pack_leaf(&feed->leaf, v, out, error);
+        if (status != SPY_OK) return status;
+        if (!feed->leaf.binds) continue;
+        spyi_binding *binding = &bindings[feed->slot];
+        binding->handle = v->tensor->storage->chunk.handle;
+        binding->offset = v->tensor->storage->offset + v->tensor->begin_bytes;
+        binding->range = v->tensor->end_bytes - v->tensor->begin_bytes;
+    }
+    return SPY_OK;
+}

@@ -1,0 +1,192 @@
+// Shader parameters of a linked program: their paths, types and inputs, out of Slang's layout of it.
+//
+// Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
+// ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
+// Source: Slang's user guide, "Using the Reflection API".
+#include "compiler/internal.h"
+
+enum { SPYI_SL_DEEPEST_INPUT = 16 };
+
+// Where a walk stands.
+typedef struct spyi_sl_at {
+    size_t set, binding;           // of the next descriptor
+    size_t offset;                 // bytes in the uniform buffer
+    size_t data_set, data_binding; // of the uniform buffer
+    size_t data_size;              // its bytes
+    bool parameter;
+    size_t entry_set, entry_binding; // of the entry point's first parameter
+    int depth;
+} spyi_sl_at;
+
+typedef struct spyi_sl_walk {
+    spyi_unit *unit;
+    spyi_sl_live *live;
+    const spyi_sl_library *lib;
+    spyi_inputs *inputs;
+    spyi_sl_binding *bindings;
+    uint32_t capacity;
+    bool failed; // out of memory
+} spyi_sl_walk;
+
+static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
+                              const spyi_sl_at *at) {
+    spyi_inputs *p = w->inputs;
+    if (p->count == w->capacity) {
+        uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
+        spyi_input *items = (spyi_input *)realloc(p->items, capacity * sizeof *items);
+        if (items) p->items = items;
+        spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
+        if (bindings) w->bindings = bindings;
+        w->failed = w->failed || !items || !bindings;
+        if (w->failed) return;
+        w->capacity = capacity;
+    }
+    spyi_sl_binding *binding = &w->bindings[p->count];
+    spyi_input *input = &p->items[p->count++];
+    memset(input, 0, sizeof *input);
+    input->kind = kind;
+    input->path = spyi_strdup(path);
+    input->type = type;
+    input->slot = -1;
+    input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
+    input->parameter = at->parameter;
+    bool data = kind == SPYI_INPUT_DATA,
+         bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
+    binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
+    binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
+    binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    w->failed = w->failed || !input->path;
+}
+
+static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
+                               spyi_sl_at at);
+
+static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
+                                const spyi_sl_at *at) {
+    unsigned count = w->lib->spReflectionTypeLayout_GetFieldCount(layout);
+    for (unsigned i = 0; i < count && !w->failed; ++i) {
+        spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
+        const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
+        if (!name || (!*path && strcmp(name, "spyi") == 0)) continue; // the kernel's own block
+        spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at inner = *at;
+        if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
+            inner.parameter = true;
+        spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
+        spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
+        spyi_text_free(&full);
+    }
+}
+
+// What lies in a ConstantBuffer<T> or ParameterBlock<T>.
+static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
+                                bool block) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_variable_layout *container = lib->spReflectionTypeLayout_getContainerVarLayout(layout);
+    spyi_sl_variable_layout *element = lib->spReflectionTypeLayout_GetElementVarLayout(layout);
+    if (!element) return;
+    at.data_set = at.set;
+    at.data_binding = at.binding;
+    if (container)
+        at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
+    if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
+    at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
+                                                       SPYI_SL_CATEGORY_UNIFORM);
+    at.offset = 0;
+    spyi_sl_walk_input(w, element, path, at);
+}
+
+static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
+    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
+    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
+                                                                             : SPYI_INPUT_FOREIGN;
+}
+
+static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
+                               spyi_sl_at at) {
+    const spyi_sl_library *lib = w->lib;
+    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
+    spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
+    if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
+        return; // all globals together have no type
+    if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
+        return; // fixed in the code
+    at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
+    at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
+    unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
+        at.set += at.entry_set;
+        at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
+        at.binding = 0;
+    }
+    if ((kind == SPYI_SL_KIND_CONSTANT_BUFFER || kind == SPYI_SL_KIND_PARAMETER_BLOCK) &&
+        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_PUSH) == 0) {
+        spyi_sl_walk_holder(w, layout, path, at, kind == SPYI_SL_KIND_PARAMETER_BLOCK);
+        return;
+    }
+    if (!*path) {
+        spyi_sl_walk_fields(w, layout, path, &at);
+        return;
+    }
+    const spyi_type *type = spyi_sl_to_type(w->unit, w->live, slang, false);
+    size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
+    bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
+                       lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
+        // none is the entry point's, and in push constants.
+        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
+        if (at.data_size > 0 && type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
+            spyi_sl_walk_fields(w, layout, path, &at);
+    } else if (kind == SPYI_SL_KIND_STRUCT) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
+        spyi_sl_walk_fields(w, layout, path, &at);
+    } else {
+        spyi_sl_add_input(
+            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
+            type, &at);
+    }
+}
+
+bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout, spyi_inputs *inputs,
+                         spyi_sl_binding **bindings) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_sl_walk w;
+    spyi_sl_at at;
+    memset(&w, 0, sizeof w);
+    memset(&at, 0, sizeof at);
+    w.unit = unit;
+    w.live = live;
+    w.lib = lib;
+    w.inputs = inputs;
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
+    unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
+    at.parameter = true;
+    if (entry_place) {
+        at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
+        at.entry_binding = at.binding;
+        at.entry_set =
+            lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_REGISTER_SPACE);
+    }
+    for (unsigned i = 0; i < count && !w.failed; ++i) {
+        spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
+        spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
+        const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+        if (name) spyi_sl_walk_input(&w, p, name, at);
+    }
+    memset(&at, 0, sizeof at);
+    spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
+    *bindings = w.bindings;
+    return !w.failed;
+}
+
+void spyi_inputs_free(spyi_inputs *inputs) {
+    for (uint32_t i = 0; i < inputs->count; ++i) free(inputs->items[i].path);
+    free(inputs->items);
+    memset(inputs, 0, sizeof *inputs);
+}
