@@ -187,7 +187,8 @@ static void test_variants(void **state) {
             spy_tensor *out = laid_out("int", shape, (layout)how), *y = make(SPY_INT32, SPY_SHAPE(16), row);
             spy_arg second = broadcast ? spy_arg_tensor("y", y) : spy_arg_i32("y", 9);
             spy_args args = SPY_ARGS(spy_arg_thread_id("x"), second, spy_arg_tensor("_result", out));
-            if (!broadcast) expect_variant(fn("beside"), args, words[how]);
+            bool cpu = spy_get_device_info(gpu_device).type == SPY_ADAPTER_CPU; // a GPU goes wide when there are many
+            if (!broadcast) expect_variant(fn("beside"), args, how == 0 && !cpu ? "// flat" : words[how]);
             OK(spy_call(fn("beside"), args));
             const int32_t *got = (const int32_t *)(const void *)read_all(out);
             for (int64_t i = 0; i < 80; i++)
