@@ -2,23 +2,25 @@
 // device to report to; the call says what does not fit.
 #include "data/device.h"
 
-static spy_arg spyi_make_arg(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype) {
-    spy_arg arg; // dims stay unset but for host arrays: clearing them costs more than all the rest
-    arg.name = name;
-    arg.kind = kind;
-    arg.direction = direction;
-    arg.dtype = dtype;
-    arg.map_count = 0;
-    memset(arg.map, 0, sizeof arg.map);
-    arg.type = NULL;
-    arg.custom = NULL;
-    arg.value.u = 0;
-    arg.count = 0;
-    return arg;
+// Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
+// cost three times as much. dims stay unset but for host arrays.
+static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
+                         spy_dtype dtype) {
+    arg->name = name;
+    arg->kind = kind;
+    arg->direction = direction;
+    arg->dtype = dtype;
+    arg->map_count = 0;
+    memset(arg->map, 0, sizeof arg->map);
+    arg->type = NULL;
+    arg->custom = NULL;
+    arg->value.u = 0;
+    arg->count = 0;
 }
 
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.custom = kind;
     memset(arg.dims, 0, sizeof arg.dims);
     return arg;
@@ -27,122 +29,130 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
 // >>scalars in
 
 spy_arg spy_arg_bool(const char *name, bool value) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
     arg.value.u = value ? 1u : 0u;
     return arg;
 }
 
 spy_arg spy_arg_i32(const char *name, int32_t value) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u32(const char *name, uint32_t value) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_i64(const char *name, int64_t value) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u64(const char *name, uint64_t value) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_f32(const char *name, float value) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
     arg.value.f = (double)value;
     return arg;
 }
 
 spy_arg spy_arg_f64(const char *name, double value) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
     arg.value.f = value;
     return arg;
 }
 
 // >>scalars out and inout: the value lies in the caller's memory, of the size that dtype says
 
-static spy_arg spyi_make_result(const char *name, spy_arg_kind kind, spy_direction direction, spy_dtype dtype,
-                                void *value) {
-    spy_arg arg = spyi_make_arg(name, kind, direction, dtype);
-    arg.value.out = value;
-    return arg;
-}
+#define SPYI_RESULT(kind, direction, dtype)                                                                  \
+    spy_arg arg;                                                                                             \
+    spyi_set_arg(&arg, name, kind, direction, dtype);                                                        \
+    arg.value.out = value;                                                                                   \
+    return arg
 
 spy_arg spy_out_bool(const char *name, bool *value) {
-    return spyi_make_result(name, SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL, value);
+    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32, value);
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32, value);
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64, value);
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64, value);
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32, value);
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64, value);
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32, value);
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32, value);
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    return spyi_make_result(name, SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL, value);
+    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    return spyi_make_result(name, SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64, value);
+    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    return spyi_make_result(name, SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64, value);
+    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32, value);
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    return spyi_make_result(name, SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64, value);
+    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.tensor = tensor;
     return arg;
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
     arg.value.new_tensor = tensor;
     return arg;
 }
@@ -150,8 +160,8 @@ spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
 // A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
-    spy_arg arg =
-        spyi_make_arg(name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
     uint32_t i;
     arg.value.data = data;
     arg.count = shape->rank;
@@ -160,7 +170,8 @@ static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dt
 }
 
 static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.data = values;
     arg.count = 1;
     arg.dims[0] = count;
@@ -189,7 +200,8 @@ spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
 
 static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
                               size_t size_bytes) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
     arg.value.data = data;
     arg.count = size_bytes;
     return arg;
@@ -208,7 +220,8 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
 }
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
-    spy_arg arg = spyi_make_arg(name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.fields = fields.items;
     arg.count = fields.count;
     return arg;
