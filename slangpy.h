@@ -5606,6 +5606,8 @@ typedef struct spyi_entry {
     uint32_t block_size;
 } spyi_entry;
 
+// Whether the module declares the function as an entry point, by [shader(...)].
+SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // The function of that name, seen as a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
@@ -9083,6 +9085,13 @@ static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *l
     return found;
 }
 
+bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
+    spyi_global_lock();
+    bool found = spyi_sl_is_shader(spyi_sl_live_of(unit, 1), unit->compiler->library, name);
+    spyi_global_unlock();
+    return found;
+}
+
 void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
@@ -9102,7 +9111,7 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
         lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
         // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
         bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, name);
-        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
+        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 65535 ? (uint32_t)size[i] : 65535;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
             spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
             out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
@@ -20689,7 +20698,14 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->hash = spyi_hash(plan->key, plan->key_size, 0);
     plan->function = function;
     plan->references = 1;
-    spy_status status = spyi_bind(function, values, &plan->bound, error);
+    spy_status status = SPY_OK;
+    if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
+        spyi_text_add(
+            error, "it is a shader of its own, which no kernel can call for each element (libslang would not "
+                   "come back); spy_dispatch runs it");
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -20818,8 +20834,8 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                       spyi_variant **out, spyi_text *error) {
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
+                                       const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);
@@ -21619,9 +21635,11 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error) {
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
+                                  spyi_text *error) {
     spyi_text problem = { NULL, 0, 0 };
-    size_t step = leaf->element->device_size, count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    size_t step = leaf->element->device_size,
+           count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
     switch (leaf->source) {
     case SPYI_SOURCE_SCALAR:
         for (size_t i = 0; i < count; i++)
@@ -21787,8 +21805,8 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats,
-                                       bool timed, spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
+                                       spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;
@@ -22097,6 +22115,10 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
+    if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
+        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
+                         "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
+                         function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
     if (options && options->thread_group_size[0] && entry->threads[0])
         return spyi_fail(
             ctx, SPY_ERROR_INVALID_ARGUMENT,
@@ -22707,8 +22729,8 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
     for (uint32_t i = 0; i < uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 16);
     spyi_list_op *op;
     uint32_t at;
-    spy_status status = spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count,
-                                      size, &at, &op, error);
+    spy_status status =
+        spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count, size, &at, &op, error);
     if (status != SPY_OK) return status;
     op->launch = *dispatch;
     op->block = at;

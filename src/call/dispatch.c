@@ -38,6 +38,10 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
+    if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
+        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
+                         "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
+                         function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
     if (options && options->thread_group_size[0] && entry->threads[0])
         return spyi_fail(
             ctx, SPY_ERROR_INVALID_ARGUMENT,

@@ -83,8 +83,8 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
     for (uint32_t i = 0; i < uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 16);
     spyi_list_op *op;
     uint32_t at;
-    spy_status status = spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count,
-                                      size, &at, &op, error);
+    spy_status status =
+        spyi_list_add(list, SPY_LIST_OP_CALL, plan->function->name, uses, use_count, size, &at, &op, error);
     if (status != SPY_OK) return status;
     op->launch = *dispatch;
     op->block = at;

@@ -18,7 +18,14 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     plan->hash = spyi_hash(plan->key, plan->key_size, 0);
     plan->function = function;
     plan->references = 1;
-    spy_status status = spyi_bind(function, values, &plan->bound, error);
+    spy_status status = SPY_OK;
+    if (!values->threads && spyi_unit_is_shader(function->module->unit, function->name)) {
+        spyi_text_add(
+            error, "it is a shader of its own, which no kernel can call for each element (libslang would not "
+                   "come back); spy_dispatch runs it");
+        status = SPY_ERROR_UNSUPPORTED;
+    }
+    if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
@@ -147,8 +154,8 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
-                                       spyi_variant **out, spyi_text *error) {
+SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
+                                       const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
     spyi_variant *variant = (spyi_variant *)calloc(1, sizeof *variant);

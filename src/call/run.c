@@ -179,9 +179,11 @@ static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t
     return good;
 }
 
-SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error) {
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
+                                  spyi_text *error) {
     spyi_text problem = { NULL, 0, 0 };
-    size_t step = leaf->element->device_size, count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    size_t step = leaf->element->device_size,
+           count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
     switch (leaf->source) {
     case SPYI_SOURCE_SCALAR:
         for (size_t i = 0; i < count; i++)
@@ -347,8 +349,8 @@ static spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error)
 
 // >>dispatch and results
 
-static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats,
-                                       bool timed, spyi_text *error) {
+static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
+                                       spyi_text *error) {
     spy_device *device = s->device;
     spyi_launch *launch = s->launch;
     const spyi_emitted *e = &variant->emitted;

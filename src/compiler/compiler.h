@@ -178,6 +178,8 @@ typedef struct spyi_entry {
     uint32_t block_size;
 } spyi_entry;
 
+// Whether the module declares the function as an entry point, by [shader(...)].
+SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // The function of that name, seen as a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 

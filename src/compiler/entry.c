@@ -34,6 +34,13 @@ static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *l
     return found;
 }
 
+bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
+    spyi_global_lock();
+    bool found = spyi_sl_is_shader(spyi_sl_live_of(unit, 1), unit->compiler->library, name);
+    spyi_global_unlock();
+    return found;
+}
+
 void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
@@ -53,7 +60,7 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
         lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
         // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
         bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, name);
-        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 1024 ? (uint32_t)size[i] : 0;
+        for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 65535 ? (uint32_t)size[i] : 65535;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
             spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
             out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));

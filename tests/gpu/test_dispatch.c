@@ -48,6 +48,7 @@ static const char source[] =
     "void single(uint3 t : SV_DispatchThreadID, uniform uint* o) { o[t.x] = t.x + 7; }\n"
     "[numthreads(1, 1, 1)]\n"
     "void unmarked(uint3 t : SV_DispatchThreadID, uniform uint* o) { o[t.x] = t.x + 9; }\n"
+    "[numthreads(64, 64, 1)] void crowd(uniform uint* o) { o[0] = 1; }\n"
     "[shader(\"compute\")] [numthreads(8, 1, 1)]\n"
     "void tally(uniform AtomicTensor<uint, 1> o) { o.add(0, 1u); }\n"
     "[shader(\"compute\")] [numthreads(8, 4, 1)]\n"
@@ -795,6 +796,9 @@ static void test_errors(void **state) {
     spy_call_options options;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch(plain, one, SPY_ARGS(t), NULL), "spy_dispatch", "plain",
           "'v'");
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call(tally, SPY_ARGS(t)), "tally", "shader", "spy_dispatch");
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_dispatch(fn(m, "crowd"), one, SPY_ARGS(t), NULL), "crowd",
+          "[numthreads(64, 64, 1)]", "1024");
     FAILS(SPY_ERROR_INVALID_ARGUMENT,
           spy_dispatch(plain, one, SPY_ARGS(t, spy_arg_u32("v", 1), spy_arg_u32("w", 1)), NULL), "plain",
           "takes 2 arguments, got 3");
