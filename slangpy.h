@@ -1517,6 +1517,8 @@ typedef struct spy_call_options {
     const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
     size_t conformance_count;
     uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
+                                     // with it each element has a thread of its own; threads beyond the call's end return
+                                     // at once, so that barriers need sizes that are multiples of the group
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
@@ -1621,6 +1623,7 @@ typedef struct spy_random_desc {
     bool zero_seed;    // the seed is 0 (seed must be 0)
 } spy_random_desc;
 
+// Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
 // Random unsigned numbers, independent from component to component and from element to element: Thomas Wang's 32-bit hash,
 // from thread_id ^ hash(seed) on. The same on every device and backend. Source: slang/slangpy_random.slang.
 spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);

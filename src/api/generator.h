@@ -40,6 +40,7 @@ typedef struct spy_random_desc {
     bool zero_seed;    // the seed is 0 (seed must be 0)
 } spy_random_desc;
 
+// Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
 // Random unsigned numbers, independent from component to component and from element to element: Thomas Wang's 32-bit hash,
 // from thread_id ^ hash(seed) on. The same on every device and backend. Source: slang/slangpy_random.slang.
 spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
