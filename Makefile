@@ -54,7 +54,7 @@ unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 
-.PHONY: all headers lib demo test soak bench check examples unit gpu bench-programs install clean
+.PHONY: all headers lib demo test soak bench check examples unit unit-split gpu bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -63,6 +63,7 @@ headers: $(headers)
 lib: $(library)
 examples: $(example_programs)
 unit: $(unit_split) $(unit_headers)
+unit-split: $(unit_split)
 gpu: $(gpu_split) $(gpu_headers)
 bench-programs: $(bench_programs)
 
