@@ -30,7 +30,8 @@ typedef enum spy_arg_kind {
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
     SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
+    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -172,6 +173,13 @@ spy_status spy_call(spy_function *function, spy_args args);
 // What a write_globals hook sets values in.
 typedef struct spy_globals spy_globals;
 
+// What a call computes; see api/gradient.h.
+typedef enum spy_call_mode {
+    SPY_CALL_DEFAULT = 0,  // the function
+    SPY_CALL_BACKWARD,     // as spy_call_backward()
+    SPY_CALL_FORWARD_DIFF  // as spy_call_forward_diff()
+} spy_call_mode;
+
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
 typedef struct spy_call_options {
     const char *prelude;             // Slang text at the head of the generated kernel, after its imports
@@ -188,6 +196,8 @@ typedef struct spy_call_options {
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
+    spy_call_mode mode;
+    bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -225,6 +235,9 @@ spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_ti
 // and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
 // When the call cannot be made, the text is the error's. Nothing runs.
 size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
+// The same of spy_call_with(), and so of backward calls: the kernel of the first of their passes. `options` may be NULL.
+size_t spy_explain_call_with(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                             size_t capacity);
 
 // >>prepared calls
 

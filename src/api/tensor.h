@@ -20,6 +20,9 @@ typedef struct spy_tensor_desc {
     const char *label;        // name in debug tools and messages
     spy_tensor *like;         // a tensor whose shape (when `shape` has rank 0) and element type (without dtype and type) to take
     bool zeroed;              // contents are zero; not together with data
+    bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
+    spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
+    spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
 } spy_tensor_desc;
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.

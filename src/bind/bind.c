@@ -3,26 +3,9 @@
 // Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
 // are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
 // that the arguments could have, the ones that take the fewest trailing dimensions first.
-#include "bind/bind.h"
+#include "bind/internal.h"
 
-// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
-typedef struct spyi_attempt {
-    spy_function *function;
-    spyi_unit *unit;
-    spyi_types *types;
-    const spyi_values *values;
-    spyi_bound bound;
-    uint32_t cost;
-    bool sized;  // types were chosen by trailing sizes
-    bool whole;  // one value of a shader parameter, not by element
-    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
-    uint32_t node_capacity, leaf_capacity;
-    spyi_text reason;
-    spy_status status; // of the failure
-} spyi_attempt;
-
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
     va_list list;
     va_start(list, format);
@@ -53,7 +36,7 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
     return (int32_t)b->node_count++;
 }
 
-static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
+SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                 bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
@@ -98,7 +81,7 @@ static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, sp
 }
 
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
-static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
+SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
@@ -109,7 +92,7 @@ static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *ty
     return false;
 }
 
-static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
+SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
     if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT) return true;
     if (returns && !out)
@@ -125,7 +108,7 @@ static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_v
 }
 
 // Leading dimensions of a leaf to kernel dimensions: aligned at the last one later (see spyi_finish_maps) or as mapped.
-static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit) {
+SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit) {
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
@@ -159,7 +142,7 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     return true;
 }
 
-static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+SPYI_FN bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     if (leaf->out) {
@@ -179,7 +162,7 @@ static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
 }
 
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
-static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+SPYI_FN bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     bool host = v->kind == SPY_ARG_ARRAY;
@@ -223,6 +206,23 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     return spyi_set_batch(a, leaf, v, &fit);
 }
 
+// Numbers, host data, element-wise tensors, new tensors.
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *type = leaf->type;
+    switch (v->kind) {
+    case SPY_ARG_TENSOR:
+    case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
+    case SPY_ARG_DATA:
+        if (v->size != type->host_size)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path,
+                           type->display, type->host_size, v->size);
+        leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
+        return true;
+    case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
+    default: return spyi_bind_number(a, leaf, v, path);
+    }
+}
+
 // Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
@@ -247,6 +247,17 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
+// Whether a struct's field has no place in the gradient that Slang has made for it.
+static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *differential, uint32_t field) {
+    size_t length = strlen(type->name);
+    if (!differential || strncmp(differential->name, type->name, length) != 0 ||
+        strcmp(differential->name + length, ".Differential") != 0)
+        return false;
+    for (uint32_t f = 0; f < differential->field_count; f++)
+        if (strcmp(differential->fields[f].name, type->fields[field].name) == 0) return false;
+    return true;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
@@ -257,6 +268,10 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
                            type->field_count, v->child_count);
     }
+    bool constant = a->constant;
+    const spyi_type *lost = a->lost;
+    const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
+    if (!differential && !a->lost) a->lost = type;
     int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
@@ -277,11 +292,14 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         } else {
             spyi_text field_path = { NULL, 0, 0 };
             spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
+            a->constant = constant || spyi_is_constant_field(type, differential, f);
             good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
+    a->constant = constant;
+    a->lost = lost;
     for (uint32_t f = 0; good && f < type->field_count; f++)
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
@@ -308,6 +326,17 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
+    uint32_t pair = a->pair;
+    a->pair = 0;
+    if (v->kind == SPY_ARG_PAIR) {
+        a->pair = spyi_value_end(a->values->items, index + 1);
+        if (v->map_count || v->cast || a->values->items[index + 1].child_count)
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s': mappings, casts and fields are given inside a pair of value and gradient: "
+                           "give each field its own pair",
+                           path);
+        return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
+    }
     if (type->kind == SPYI_TYPE_OTHER && type->element) {
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         type = type->element;
@@ -319,7 +348,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
                              type->kind == SPYI_TYPE_VOID ? ""
                              : spyi_kind_takes(type)      ? spyi_kind_takes(type)
                                                           : "; this kind of parameter cannot be passed");
-    if (!spyi_check_direction(a, path, v, in, out)) return false;
+    bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD)) return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
@@ -342,25 +372,21 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     if (kind && v->tensor && in &&
         strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
         leaf->out = a->bound.nodes[node].out = false;
+    leaf->param_in = in;
+    leaf->param_out = out;
+    if (a->bound.mode && !kind) {
+        uint32_t number = a->bound.leaf_count - 1;
+        if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
+        return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, path)) &&
+               spyi_bind_gradients(a, number, index, pair);
+    }
     if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
     if (kind && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
-    if (kind) return true;
-    switch (v->kind) {
-    case SPY_ARG_TENSOR:
-    case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
-    case SPY_ARG_DATA:
-        if (v->size != type->host_size)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path,
-                           type->display, type->host_size, v->size);
-        leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
-        return true;
-    case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
-    default: return spyi_bind_number(a, leaf, v, path);
-    }
+    return kind || spyi_bind_leaf(a, leaf, v, path);
 }
 
 // The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
@@ -492,6 +518,7 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
+        a->constant = p && p->no_diff;
         if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
                              !is_result && p->in, is_result || p->out, &node))
             return false;
@@ -499,13 +526,16 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
         b->nodes[i] = b->nodes[node];
         b->nodes[i].name = spyi_strdup(name);
     }
+    if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);
 }
 
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
     bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
+    spy_call_mode mode = a->bound.mode;
     spyi_bound_free(&a->bound);
+    a->bound.mode = mode;
     a->bound.dispatch = dispatch;
     a->bound.guarded = guarded;
     a->bound.shader = shader;
@@ -534,6 +564,7 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
 // `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, 3 and 4 tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
+    if (v->kind == SPY_ARG_PAIR) v++; // its value comes first
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
     if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
@@ -579,13 +610,15 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     for (uint32_t p = 0; good && p < given; p++)
         if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
-        for (uint32_t p = 0; p < given; p++)
-            if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
-                a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
-                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
-                !a->values->items[of_param[p]].cast)
+        for (uint32_t p = 0; p < given; p++) {
+            uint32_t value = (uint32_t)of_param[p];
+            if (a->values->items[value].kind == SPY_ARG_PAIR) value++; // its value comes first
+            if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
+                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[value].type &&
+                !a->values->items[value].cast)
                 good = good && a->bound.leaves[i].consumed == consumed[p] &&
                        !spyi_is_single(&a->bound.leaves[i]);
+        }
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -679,6 +712,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
                 "samplers, typed buffers; StructuredBuffer can)",
                 open->params[p].name, open->params[p].type->display);
         } else {
+            if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
         }
     }
@@ -813,6 +847,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.mode = spyi_mode_of(values);
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
@@ -828,6 +863,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
+            if (leaf->value >= values->count) continue; // a gradient has its value's sizes
             uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
             while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
                 sized_dims++;

@@ -22,6 +22,7 @@ typedef struct spyi_value {
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
+    uint32_t grads[2]; // calls that compute gradients: numbers of those of a tensor, behind all arguments; 0: none
 } spyi_value;
 
 // >>options: what a call's options say to its kernel, checked and copied
@@ -32,6 +33,8 @@ typedef struct spyi_options {
     uint32_t threads[3]; // of a group; 0: chosen
     spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
     uint32_t count_rank; // of thread_count
+    spy_call_mode mode;
+    bool deterministic;
 } spyi_options;
 
 // Values that a hook sets. Kept from call to call: they do not allocate.
@@ -59,6 +62,7 @@ typedef struct spyi_values {
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
     uint32_t global_count;           // values of globals and their fields, behind the arguments
+    uint32_t grad_count;             // gradients of tensors, behind those
     struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
     const spyi_threads *threads;     // of a dispatch; NULL: a call
@@ -76,6 +80,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_v
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
+SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -111,8 +116,17 @@ typedef enum spyi_source {
     SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
     SPYI_SOURCE_NEW,      // a new tensor
     SPYI_SOURCE_READBACK, // one value that returns to host memory
-    SPYI_SOURCE_KIND      // what leaf.kind says
+    SPYI_SOURCE_KIND,     // what leaf.kind says
+    SPYI_SOURCE_NONE      // an output of a backward call, which is not computed
 } spyi_source;
+
+// What a leaf is to its call: a value, or another leaf's gradient.
+typedef enum spyi_role {
+    SPYI_ROLE_VALUE,
+    SPYI_ROLE_READ,   // of an output going backward, of an input in forward mode
+    SPYI_ROLE_ADDED,  // of an input going backward: each element of the call adds to it
+    SPYI_ROLE_WRITTEN // of an output in forward mode
+} spyi_role;
 
 // A place where the kernel loads or stores.
 typedef struct spyi_leaf {
@@ -134,6 +148,11 @@ typedef struct spyi_leaf {
     bool untracked;                   // memory that we do not know of
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
+    spyi_role role;
+    uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
+    uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
+    bool param_in, param_out;      // how the function takes it, when the call computes gradients
+    const spyi_type *differential; // ... its T.Differential; NULL: it has none
 } spyi_leaf;
 
 // >>kinds of values beyond numbers, host data, element-wise tensors and structs: a file each in kinds/
@@ -197,6 +216,8 @@ typedef struct spyi_bound {
     bool guarded;       // spyi_threads.guarded
     bool shader;        // spyi_threads.shader
     bool call_info;     // the module may ask where in the call it is: it imports slangpy
+    spy_call_mode mode;
+    bool sums_inside;   // the function itself adds to gradients, of tensors that it takes whole
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 

@@ -130,6 +130,12 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
+    case SPY_ARG_PAIR:
+        if (arg->count != 2 || !arg->value.fields)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a value and its gradient");
+        v->child_count = 2;
+        return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -186,7 +192,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
-        if (v->kind == SPY_ARG_STRUCT) {
+        if (v->kind == SPY_ARG_STRUCT || v->kind == SPY_ARG_PAIR) {
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
@@ -226,6 +232,59 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     return status;
 }
 
+static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
+    const spy_tensor *value = pair[1].tensor, *grad = pair[2].tensor; // neither has fields when both are tensors
+    if (pair[1].child_count || !value || !grad ||
+        memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
+        return true;
+    spyi_text_add(error, "'%s': expected a gradient of the value's shape ", pair->name ? pair->name : "");
+    spyi_shape_text(&value->shape, error);
+    spyi_text_add(error, ", got ");
+    spyi_shape_text(&grad->shape, error);
+    return false;
+}
+
+// Gradients of tensors become values too, behind all others, when the call is about them.
+static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
+    uint32_t end = values->count + values->global_count;
+    if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < values->count; i++) {
+        if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
+            return SPY_ERROR_SHAPE_MISMATCH;
+        const spy_tensor *tensor = values->items[i].tensor;
+        if (!tensor) continue;
+        uint8_t have = (uint8_t)((tensor->grads[0] ? 1 : 0) | (tensor->grads[1] ? 2 : 0) |
+                                 (tensor->grads[0] == tensor->grads[1] ? 4 : 0));
+        if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
+        for (int g = 0; g < 2; g++) {
+            spy_tensor *grad = tensor->grads[g];
+            if (!grad) continue;
+            if (end == values->capacity) {
+                uint32_t capacity = values->capacity * 2;
+                spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+                if (!items) return SPY_ERROR_OUT_OF_MEMORY;
+                values->items = items;
+                values->capacity = capacity;
+            }
+            spyi_value *v = &values->items[end];
+            *v = values->items[i]; // its name and mapping too
+            v->cast = NULL;
+            v->tensor = grad;
+            v->type = grad->type;
+            v->dims = grad->shape.dims;
+            v->grads[0] = v->grads[1] = 0;
+            values->items[i].grads[g] = end++;
+            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id)) return SPY_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    values->grad_count = end - values->count - values->global_count;
+    return SPY_OK;
+}
+
+SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {
+    return values->options ? values->options->mode : SPY_CALL_DEFAULT;
+}
+
 spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
     if (!globals || !path) {
         return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_set_global: expected a %s, got NULL",
@@ -250,6 +309,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->global_count = 0;
+    values->grad_count = 0;
     values->options = options;
     values->threads = threads;
     values->thread_count.rank = 0;
@@ -269,6 +329,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
+    if (status == SPY_OK && spyi_mode_of(values)) status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -327,6 +388,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
     case SPY_ARG_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");

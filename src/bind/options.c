@@ -26,6 +26,8 @@ static const char *spyi_check_options(const spy_call_options *o) {
     }
     for (uint32_t d = 0; d < o->thread_count.rank; d++)
         if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
+    if ((int)o->mode < SPY_CALL_DEFAULT || o->mode > SPY_CALL_FORWARD_DIFF)
+        return "mode is not one of spy_call_mode";
     return NULL;
 }
 
@@ -58,8 +60,10 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     good = good && spyi_key_bytes(values, "", 1);
     for (size_t i = 0; i < o->conformance_count && good; i++)
         good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
-    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank;
+    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
+            mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
+           spyi_key_bytes(values, &mode, 1) &&
            spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
@@ -114,6 +118,8 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;
     options->count_rank = o->thread_count.rank;
+    options->mode = o->mode;
+    options->deterministic = o->deterministic;
     spyi_text prelude = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     for (size_t i = 0; i < o->constants.count && status == SPY_OK; i++)

@@ -1,5 +1,6 @@
 // spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
 #include "call/list.h"
+#include "api/gradient.h"
 
 // How a failed call ends: the function, what was wrong, and the call as it was understood.
 static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
@@ -71,6 +72,21 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
+static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode, const char *name) {
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.mode = mode;
+    return spyi_call(function, args, &options, name, false, NULL);
+}
+
+spy_status spy_call_backward(spy_function *function, spy_args args) {
+    return spyi_call_mode(function, args, SPY_CALL_BACKWARD, "spy_call_backward");
+}
+
+spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
+    return spyi_call_mode(function, args, SPY_CALL_FORWARD_DIFF, "spy_call_forward_diff");
+}
+
 // >>explaining
 
 static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
@@ -100,13 +116,19 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
 }
 
 size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
+    return spy_explain_call_with(function, args, NULL, text, capacity);
+}
+
+size_t spy_explain_call_with(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                             size_t capacity) {
+    const char *name = options ? "spy_explain_call_with" : "spy_explain_call";
     if (text && capacity) text[0] = 0;
-    if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);

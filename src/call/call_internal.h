@@ -48,7 +48,17 @@ typedef struct spyi_launch_leaf {
     uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
     uint64_t base;                         // memory elements from there to element 0
     uint64_t first;                        // with pointers: from the lowest element to element 0
+    uint64_t sums_offset;                  // of what teams leave, in its temporary
 } spyi_launch_leaf;
+
+#define SPYI_MOST_PASSES 16
+
+// A dispatch of a backward call, and the one that finishes its sums.
+typedef struct spyi_pass {
+    uint64_t adds;   // leaves: the gradients that it adds to
+    uint32_t shared; // the call's dimensions whose elements share them; 0: none
+    bool together;   // some of them lie in the same memory
+} spyi_pass;
 
 typedef struct spyi_launch {
     spy_shape shape; // of the call
@@ -61,6 +71,16 @@ typedef struct spyi_launch {
     uint32_t thread_groups[3]; // as a dispatch's caller counts them
     uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
+    // Backward calls. pass and finishes say what is to be worked out; the others are that.
+    uint32_t pass, pass_count;
+    bool finishes;
+    bool leaves_sums; // the pass leaves sums for one that finishes
+    spyi_pass passes[SPYI_MOST_PASSES];
+    uint32_t kept; // collapsed dimensions whose elements do not share
+    uint32_t sums, each, length, parts, team_parts; // parts: as the pass that leaves them has
+    uint64_t team_groups, sums_bytes;
+    int64_t element_strides[SPY_MAX_RANK]; // of the call's own elements along collapsed dimensions
+    spyi_storage *sums_storage;            // of the running call
     spyi_variant *
         repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
 } spyi_launch;
@@ -123,6 +143,13 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
+
+// passes.c, for backward calls: which gradients are added to in one dispatch; the teams of launch->pass; its dimensions in the
+// order in which they are walked, those that do not share first: gives how many these are.
+SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
+                                      spyi_text *error);
+SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
 
 // overlap.c
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,

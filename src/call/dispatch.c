@@ -29,6 +29,7 @@ static const char *spyi_dispatch_problem(const spy_function *function, spy_args 
         return "a function with overloads cannot be dispatched; give one its own name";
     if (o && (o->call_group_shape.rank || o->thread_count.rank))
         return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
+    if (o && o->mode) return "a dispatch computes no gradients; call bwd_diff in Slang";
     return NULL;
 }
 

@@ -130,22 +130,39 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
             out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
 }
 
-// Drops dimensions of size 1 and merges neighbours that every leaf walks as one.
+// Whether the kernel walks through the leaf's memory.
+static bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
+    return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
+}
+
+// Drops dimensions of size 1 and merges neighbours that every leaf walks as one. Backward calls have an order of their own,
+// and keep apart those that gradients are summed over.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
-    uint32_t rank = 0;
-    for (uint32_t k = 0; k < launch->shape.rank; k++) {
-        int64_t size = launch->shape.dims[k];
+    uint32_t rank = 0, count = launch->shape.rank, kept = 0;
+    int64_t ordered[SPY_MAX_RANK];
+    const int64_t *sizes = launch->shape.dims;
+    if (launch->key.team) {
+        kept = spyi_launch_order(b, launch, ordered, &count);
+        sizes = ordered;
+    }
+    launch->kept = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        int64_t size = sizes[k];
+        if (k == kept) launch->kept = rank;
         if (size == 1) continue;
-        bool merge = rank > 0;
+        bool merge = rank > launch->kept;
         for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
             const int64_t *strides = launch->leaves[i].strides;
-            if (spyi_leaf_in_memory(&b->leaves[i])) merge = strides[rank - 1] == strides[k] * size;
+            if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
         }
+        if (launch->key.reordered)
+            merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
         for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
-            if (spyi_leaf_in_memory(&b->leaves[i]))
+            if (spyi_is_walked(b, launch, i))
                 launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
+        launch->element_strides[rank - 1] = launch->element_strides[k];
     }
     launch->rank = rank;
 }
@@ -189,7 +206,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     size_t bytes = 0; // of an element over all leaves
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
+        if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
         bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
@@ -209,7 +226,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || !spyi_key_is_vector(&launch->key, i)) continue;
+        if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
         for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
         at->reach =
             at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
@@ -224,7 +241,7 @@ static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi
         limits->prefers_bindings)
         return;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
+        if (!spyi_is_walked(b, launch, i) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
         if (launch->key.walk[i] != SPYI_WALK_LINEAR) return;
         bytes += launch->leaves[i].memory_size;
     }
@@ -254,7 +271,7 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
-        if (!spyi_leaf_in_memory(leaf) || leaf->source == SPYI_SOURCE_TENSOR) continue;
+        if (!spyi_is_walked(&plan->bound, launch, i) || leaf->source == SPYI_SOURCE_TENSOR) continue;
         if (spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i))) continue;
         spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
         return SPY_ERROR_INTERNAL;
@@ -269,7 +286,7 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, c
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         memory_leaves += b->leaves[i].binds;
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        if (!spyi_is_walked(b, launch, i)) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
         if (bytes > largest) largest = bytes;
@@ -280,7 +297,7 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, c
     bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
     if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
-        if (spyi_leaf_in_memory(&b->leaves[i]))
+        if (spyi_is_walked(b, launch, i))
             placed = spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i));
     }
     launch->key.bindings = placed ? 1 : 0;
@@ -352,6 +369,20 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     return SPY_OK;
 }
 
+// Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
+    uint64_t most = spyi_most_rows(limits), groups = launch->team_groups;
+    if (groups > most * most) {
+        spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->key.folded = groups > limits->info.max_group_count;
+    launch->groups[0] = (uint32_t)(launch->key.folded ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -393,14 +424,21 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
-        if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
+        bool seeds = b->mode == SPY_CALL_BACKWARD && leaf->role == SPYI_ROLE_READ &&
+                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
+        if ((leaf->out || seeds) && leaf->source != SPYI_SOURCE_NEW && leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }
     }
     if (launch->count == 0) return SPY_OK;
+    if (b->mode == SPY_CALL_BACKWARD) {
+        status = spyi_launch_passes(b, values, launch, error);
+        if (status != SPY_OK) return status;
+        spyi_launch_teams(b, limits, launch);
+    }
     uint32_t group[SPY_MAX_RANK];
-    launch->key.grouped = spyi_call_group(b, group);
+    launch->key.grouped = spyi_call_group(b, group) && !launch->key.team;
     if (launch->key.grouped) {
         launch->rank = launch->shape.rank;
         memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
@@ -411,12 +449,13 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     launch->key.width = 1;
     launch->key.unroll = 1;
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (spyi_leaf_in_memory(&b->leaves[i]))
+        if (spyi_is_walked(b, launch, i))
             launch->key.walk[i] =
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
+    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
+        !launch->key.together) { // else each element has a thread of its own
         spyi_try_wide(b, launch, limits);
         spyi_try_unroll(b, launch, limits);
     }
@@ -426,6 +465,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
+    if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
         (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;

@@ -16,12 +16,23 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
            memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
 
+// Broadcast dimensions aside, in which a gradient's elements share one place as the call's elements do.
+static bool spyi_added_meets_itself(const spy_tensor *tensor) {
+    spy_tensor once = *tensor;
+    for (uint32_t d = 0; d < once.shape.rank; d++)
+        if (once.strides.dims[d] == 0 && once.shape.dims[d] > 1) once.shape.dims[d] = 1;
+    once.grads_follow = false;
+    spyi_tensor_measure(&once);
+    return spyi_tensor_meets_itself(&once);
+}
+
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        if (spyi_tensor_meets_itself(out)) {
+        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
+        if (added ? spyi_added_meets_itself(out) : spyi_tensor_meets_itself(out)) {
             spyi_text_add(
                 error,
                 "output '%s' is a view in which several elements lie at one place: they would be written "
@@ -33,6 +44,12 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
             if (j == i || (b->leaves[j].source != SPYI_SOURCE_TENSOR && !whole)) continue;
             if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
+            if (added) {
+                spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",
+                              b->leaves[i].path, b->leaves[j].path);
+                return SPY_ERROR_INVALID_ARGUMENT;
+            }
             if (!whole && !b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
             spyi_text_add(
                 error,

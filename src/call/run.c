@@ -70,6 +70,17 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     return status;
 }
 
+// Where results to host memory go in this launch.
+static void spyi_place_readback(spyi_run_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (s->bound->leaves[i].source != SPYI_SOURCE_READBACK) continue;
+        spyi_launch_leaf *at = &s->launch->leaves[i];
+        at->storage = s->device->readback;
+        at->offset = at->begin = s->readback_offset[i];
+        at->end = at->reach = at->begin + at->memory_size;
+    }
+}
+
 static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
     uint32_t size = 0;
     spy_device *device = s->device;
@@ -92,15 +103,11 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
                                           "slangpy readback", error, &status);
     if (!device->readback) return status;
     char *memory = (char *)device->readback->chunk.mapped + device->readback->offset;
+    spyi_place_readback(s);
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (leaf->source != SPYI_SOURCE_READBACK) continue;
-        spyi_launch_leaf *at = &s->launch->leaves[i];
-        at->storage = device->readback;
-        at->offset = at->begin = s->readback_offset[i];
-        at->end = at->reach = at->begin + at->memory_size;
-        if (leaf->in)
-            spyi_type_to_device(leaf->type, memory + at->offset,
+        if (leaf->source == SPYI_SOURCE_READBACK && leaf->in)
+            spyi_type_to_device(leaf->type, memory + s->readback_offset[i],
                                 s->values->items[leaf->value].arg->value.data, 1);
     }
     return SPY_OK;
@@ -242,6 +249,22 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
             spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
             memcpy(out, &u, 4);
             break;
+        case SPYI_PACK_ELEMENT:
+            u = (uint32_t)launch->element_strides[pack->dim];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_TEAM:
+            u = pack->dim == 0   ? launch->sums
+                : pack->dim == 1 ? launch->each
+                : pack->dim == 2 ? launch->team_parts
+                : pack->dim == 3 ? launch->length
+                                 : launch->groups[0];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_SUMS:
+            address = launch->sums_storage->chunk.address + launch->sums_storage->offset + at->sums_offset;
+            memcpy(out, &address, 8);
+            break;
         case SPYI_PACK_PRINT:
             address = spyi_print_address(s->device);
             memcpy(out, &address, 8);
@@ -297,6 +320,7 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
         *untracked = *untracked || leaf->untracked;
         bool whole = spyi_leaf_is_whole(leaf);
         if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
         spyi_use *use = &uses[count++];
         use->storage = at->storage;
         use->begin = at->begin;
@@ -304,6 +328,14 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
         use->reads = whole ? leaf->reads : leaf->in;
         use->writes = whole ? leaf->writes : leaf->out;
         use->counts = false;
+    }
+    if (s->launch->leaves_sums) {
+        spyi_use *use = &uses[count++];
+        memset(use, 0, sizeof *use);
+        use->storage = s->launch->sums_storage;
+        use->end = s->launch->sums_bytes;
+        use->reads = s->launch->finishes;
+        use->writes = !s->launch->finishes;
     }
     const spyi_feeds *feeds = &variant->feeds;
     *untracked = *untracked || feeds->untracked;
@@ -356,7 +388,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 2]; // of leaves, feeds, group counts, the print buffer
+    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 3]; // of leaves, feeds, sums, group counts, the print buffer
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -425,7 +457,8 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
+// the launch names.
 static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
@@ -443,6 +476,59 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     return status;
 }
 
+// >>passes of a backward call
+
+// The next pass, or the one that finishes this one; false: this was the last.
+static bool spyi_next_pass(spyi_launch *launch) {
+    if (launch->leaves_sums && !launch->finishes) {
+        launch->finishes = true;
+        return true;
+    }
+    launch->finishes = false;
+    return ++launch->pass < launch->pass_count;
+}
+
+// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
+// launch as the first pass has it. `several`: it is not the only one; `bytes`: that the largest one's sums need.
+static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
+                                     spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spyi_variant *variant = NULL;
+    *several = false;
+    *bytes = 0;
+    launch->pass = 0;
+    launch->finishes = false;
+    spy_status status = spyi_choose(s, first, error);
+    while (status == SPY_OK && *first && spyi_next_pass(launch)) {
+        if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
+        *several = true;
+        status = spyi_choose(s, &variant, error);
+    }
+    if (status != SPY_OK || !*several) {
+        launch->pass = 0;
+        return status;
+    }
+    launch->pass = 0;
+    launch->finishes = false;
+    return spyi_choose(s, first, error);
+}
+
+static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spy_status status = SPY_OK;
+    do {
+        if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
+            if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
+        spyi_place_readback(s);
+        if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
+        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+    } while (status == SPY_OK && spyi_next_pass(launch));
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
+}
+
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
     if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
@@ -451,7 +537,7 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
             continue;
         if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
-            source != SPYI_SOURCE_NEW)
+            source != SPYI_SOURCE_NEW && source != SPYI_SOURCE_NONE)
             return false;
     }
     return true;
@@ -472,16 +558,26 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     spy_status status = SPY_OK;
     spyi_variant *variant = s.launch->repeatable;
     bool repeats = spyi_launch_repeats(plan, values);
+    bool several = false; // dispatches
+    uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
-    if (!repeats) status = spyi_choose(&s, &variant, error);
+    if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
+        status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
+    else if (!repeats) status = spyi_choose(&s, &variant, error);
     if (status != SPY_OK) return status;
     status = spyi_make_memory(&s, error);
-    if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
+    if (status == SPY_OK && sums_bytes)
+        s.launch->sums_storage =
+            spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
+    if (status == SPY_OK && variant && variant->key.bindings && !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        status = several ? spyi_run_passes(&s, variant, timed, error)
+                         : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (!list) device->stats.calls++;
     }
+    if (s.launch->sums_storage) spyi_pool_give(device, s.launch->sums_storage);
+    s.launch->sums_storage = NULL;
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
@@ -491,6 +587,6 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
             if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
                 *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
+    if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
 }

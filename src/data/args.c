@@ -1,5 +1,6 @@
 // The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
 // device to report to; the call says what does not fit.
+#include "api/gradient.h"
 #include "data/device.h"
 
 // Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
@@ -217,6 +218,14 @@ spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
 
 spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
     return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+}
+
+spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.fields = pair.items;
+    arg.count = pair.count;
+    return arg;
 }
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {

@@ -51,7 +51,14 @@ struct spy_tensor {
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
+    spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
+    int64_t grad_shift[2];       // of a view being made: bytes from its elements to those of its parent's gradients
+    const spyi_type *grad_type;  // ... the parent's element type
+    bool grads_follow;           // ... the gradients are to be seen in the same way
 };
+
+// Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
+enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
@@ -241,6 +248,17 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // >>view.c
 // A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
+
+// >>gradient.c
+// The type of a value's gradient, in Slang T.Differential: NULL where it has none. `unit` is for structs, and may be NULL.
+SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, const spyi_type *type);
+// The gradients that a new tensor's desc asks for; false: reported.
+SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
+// A view that is being made gets views of its parent's gradients as soon as it is measured.
+SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
+SPYI_FN void spyi_gradients_follow(spy_tensor *view);
+SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // the same ones
 
 // >>print.c
 // One scalar as text, floats with the fewest digits that tell it from others.

@@ -50,7 +50,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         *problem = "a grid cannot be packed: its desc is the caller's";
     else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
         *problem = "expected a living tensor";
-    else if (arg->kind == SPY_ARG_STRUCT &&
+    else if ((arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";
     else *problem = spyi_packed_bytes(arg, &size);
@@ -66,7 +66,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         if (!p->data) return false;
         memcpy(p->data, arg->value.data, size);
         p->arg.value.data = p->data;
-    } else if (arg->kind == SPY_ARG_STRUCT) {
+    } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
         p->fields = (spy_packed *)calloc(arg->count + 1, sizeof *p->fields);
         p->items = (spy_arg *)calloc(arg->count + 1, sizeof *p->items);
         if (!p->fields || !p->items) return false;

@@ -67,6 +67,7 @@ SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
     } else {
         tensor->contiguous = true;
     }
+    if (tensor->grads_follow) spyi_gradients_follow(tensor);
 }
 
 // >>headers
@@ -95,6 +96,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
 
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
+    spyi_gradients_drop(tensor);
     if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
     free((void *)tensor->label);
     tensor->storage = NULL;
@@ -248,6 +250,12 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
             tensor = NULL;
         }
     }
+    if (tensor && (desc->with_grad || desc->grad_in || desc->grad_out) &&
+        !spyi_gradients_make(tensor, desc, function)) {
+        spyi_tensor_unlink(tensor);
+        spyi_tensor_free(tensor);
+        tensor = NULL;
+    }
     spyi_text_free(&error);
     spyi_leave(device);
     return tensor;
@@ -390,7 +398,11 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     tensor->offset_bytes = offset;
     tensor->label = spyi_strdup(desc->label);
     spyi_tensor_measure(tensor);
-    return tensor;
+    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) || spyi_gradients_make(tensor, desc, function))
+        return tensor;
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return NULL;
 }
 
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,

@@ -14,6 +14,7 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     view->shape = parent->shape;
     view->strides = parent->strides;
     view->offset_bytes = parent->offset_bytes;
+    spyi_gradients_inherit(view, parent);
     return view;
 }
 
@@ -350,6 +351,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
         spyi_tensor_measure(tensor);
+        spyi_gradients_share(tensor, other);
     }
     spyi_leave(device);
     return status;

@@ -18,6 +18,11 @@ typedef enum spyi_walk_kind {
 #define SPYI_WALK_MASK 7u
 #define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
 #define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
+#define SPYI_WALK_SKIPPED 32u  // not touched: a gradient that another pass adds to, or whose sum is finished later
+#define SPYI_WALK_SUMMED 64u   // a gradient that elements share: summed over the thread's elements, then over the team
+#define SPYI_WALK_ATOMIC 128u  // ... and then added atomically, as teams share it too
+
+#define SPYI_WHOLE_TEAM 255u
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
@@ -29,6 +34,11 @@ typedef struct spyi_variant_key {
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
     uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
+    uint8_t team;      // passes that sum gradients: 1 + the logarithm of a team's threads, SPYI_WHOLE_TEAM; else 0
+    uint8_t inner;     // ... its threads lie next to each other; else one of each team does
+    uint8_t finishes;  // ... and this one sums what teams have left
+    uint8_t together;  // gradients may lie in the same memory: they are added to one after another
+    uint8_t reordered; // dimensions stand in another order than the call's, and somebody asks for that
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -45,8 +55,11 @@ typedef enum spyi_pack_op {
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ELEMENT, // of the call's elements along collapsed dimension `dim`, uint32
+    SPYI_PACK_TEAM,    // `dim`: sums, elements of each, parts of each, elements of a part, groups of a row; uint32
     SPYI_PACK_PRINT,   // address of the device's print buffer, uint64
     SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
+    SPYI_PACK_SUMS,    // of what teams leave of the leaf's sums, uint64
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE,  // host array in the device's layout
@@ -98,6 +111,11 @@ SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether it is a tensor that a kind passes whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// Scalars of a type, and the type that sums of them are made in: float, or double.
+SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
+SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
+// Threads of a team, and how many teams stand side by side in a group.
+SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 

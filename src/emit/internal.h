@@ -24,6 +24,29 @@ typedef struct spyi_emit_state {
     bool failed;         // out of memory
 } spyi_emit_state;
 
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // its memory is not touched
+SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
+// Where component `inner` of the current element lies, as for a store: "b_x[spy_i]".
+SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t vector, const char *inner, bool store,
+                        spyi_text *out);
+// A field of the block: its text, its place, and the step that fills it.
+SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+                            size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
+// Coordinates of element spy_i, and from them the places of the leaves that need them. `summed`: only of sums.
+SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
+SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
+
+// The call for the current element, and its stores.
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments, const char *indent);
+
+// gradient.c: what is different in calls that compute gradients
+SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function,
+                                      spyi_text *out); // the element function
+SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments);
+SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent);
+SPYI_FN void spyi_emit_team_body(spyi_emit_state *s);
+SPYI_FN void spyi_declare_sums(spyi_emit_state *s); // fields of the block
+
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);

@@ -20,6 +20,11 @@
 
 // The number of the current element in the call, as an expression.
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->reordered) {
+        for (uint32_t d = 0; d < s->key->rank; d++)
+            spyi_text_add(out, "%sint(spy_c%u) * spyi._element%u", d ? " + " : "", d, d);
+        return;
+    }
     if (s->key->rank == 0) spyi_text_add(out, "0");
     else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
     else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
@@ -55,7 +60,7 @@ static void spyi_emit_groups(spyi_emit_state *s) {
         spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
 }
 
-static void spyi_emit_coordinates(spyi_emit_state *s) {
+SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     const char *index = key->index64 ? "int64_t" : "int";
@@ -72,7 +77,7 @@ static void spyi_emit_coordinates(spyi_emit_state *s) {
 }
 
 // Where each strided leaf's element is, from the coordinates.
-static void spyi_emit_offsets(spyi_emit_state *s) {
+SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
@@ -80,6 +85,7 @@ static void spyi_emit_offsets(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t walk = spyi_walk_of(s, i);
         if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        if (key->team && (spyi_is_skipped(s, i) || spyi_is_summed(s, i) != summed)) continue;
         spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
         bool first = true;
         for (uint32_t d = 0; d < key->rank; d++) {
@@ -124,7 +130,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     if (key->rank == 0) return;
     if (key->grouped) {
         spyi_emit_groups(s);
-        spyi_emit_offsets(s);
+        spyi_emit_offsets(s, false);
         return;
     }
     const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
@@ -146,7 +152,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
     spyi_emit_coordinates(s);
-    spyi_emit_offsets(s);
+    spyi_emit_offsets(s, false);
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
@@ -173,6 +179,10 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
 // The arguments of the call for the current element; declares variables for those that need one and loads them.
 static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
+    if (b->mode) {
+        spyi_emit_gradient_arguments(s, arguments);
+        return;
+    }
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
         bool instance =
@@ -191,10 +201,10 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
 }
 
 // The call for the current element, and its stores.
-static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
                            const char *indent) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count; p++) { // outputs go back from this element's variables
+    for (uint32_t p = 0; p < b->param_count && !b->mode; p++) { // outputs go back from this element's variables
         if (!b->nodes[p].out) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
@@ -207,6 +217,10 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_element_text(s, &s->body);
         spyi_text_add(&s->body,
                       spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
+    }
+    if (b->mode) {
+        spyi_emit_gradient_call(s, arguments, indent);
+        return;
     }
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
@@ -229,6 +243,10 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     bool wide = s->key->width > 1, tail = spyi_has_tail(s);
     spyi_text arguments[SPYI_MOST_ELEMENTS];
     memset(arguments, 0, sizeof arguments);
+    if (s->key->team) {
+        spyi_emit_team_body(s);
+        return;
+    }
     spyi_emit_index(s);
     if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
     spyi_emit_thread_loads(s);
@@ -265,6 +283,7 @@ static bool spyi_is_hidden(const char *function) {
 static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_text *out) {
     const spyi_bound *b = s->bound;
     const spyi_type *result = b->signature.result;
+    if (b->mode) spyi_text_add(out, "[Differentiable]\n");
     spyi_text_add(out, "%s call_element(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
@@ -312,7 +331,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->dispatch)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
                                "uint spy_in_group : SV_GroupIndex");
-    else if (threads[1] * threads[2] > 1)
+    else if (threads[1] * threads[2] > 1 || key->team)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && out->block_by_address)
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
@@ -320,6 +339,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                   out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
                         : key->rank == 0            ? "one element"
+                        : key->finishes             ? "sums of sums"
+                        : key->team                 ? "sums"
                         : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
@@ -340,7 +361,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
+    if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
+    if (s->bound->mode && !key->finishes)
+        spyi_emit_differentiable(s, hidden ? "call_element" : spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -392,7 +416,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);

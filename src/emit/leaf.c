@@ -67,6 +67,13 @@ SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
 }
 
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->walk[leaf] & SPYI_WALK_SKIPPED) != 0;
+}
+SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->walk[leaf] & SPYI_WALK_SUMMED) != 0;
+}
+
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
     uint32_t walk = key->walk[leaf] & SPYI_WALK_MASK;
     return key->width > 1 && (walk == SPYI_WALK_LINEAR || walk == SPYI_WALK_INNER);
@@ -87,6 +94,7 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
+    if (s->key->reordered) return true;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++)
         if (spyi_leaf_in_memory(&s->bound->leaves[i]) && spyi_walk_of(s, i) >= SPYI_WALK_INNER) return true;
     return false;
@@ -140,10 +148,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
     pack->offset = offset;
 }
 
-// A field of the block: its text, its place, and the step that fills it.
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
-                           size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                            size_t align, const char *format, ...) {
     char line[2048]; // names of types reach 1,000 characters
     va_list list;
@@ -250,10 +255,11 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const char *index = key->index64 ? "int64_t" : "int";
     size_t index_size = key->index64 ? 8 : 4;
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
-        if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
+        if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
     if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (key->team) spyi_declare_sums(s);
+    if (key->folded && !b->dispatch && !key->team) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
     if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
     if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
     if (b->uses_library || b->call_info || key->grouped) {
@@ -271,6 +277,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
+        if (spyi_is_skipped(s, i) || leaf->source == SPYI_SOURCE_NONE) continue;
         if (leaf->source == SPYI_SOURCE_KIND) {
             spyi_declare_kind(s, i);
             continue;
@@ -307,7 +314,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 // >>places
 
 // Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: vector number `vector` of the thread's.
-static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
+SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
@@ -469,7 +476,7 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (!spyi_leaf_in_memory(leaf)) continue;
+        if (!spyi_leaf_in_memory(leaf) || spyi_is_skipped(s, i)) continue;
         if (spyi_is_wide(s, i)) {
             spyi_load_vectors(s, i);
         } else if (spyi_is_hoisted(s, i)) {

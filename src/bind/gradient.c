@@ -1,0 +1,126 @@
+// Gradients of a call's values: each becomes a leaf of its own beside the leaf of its value, so that it is placed, walked and
+// tracked like any other memory.
+#include "bind/internal.h"
+
+SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair) {
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    leaf->in = leaf->out = false;
+    leaf->source = SPYI_SOURCE_NONE;
+    if (v->tensor || v->kind == SPY_ARG_ARRAY) {
+        if (!spyi_fit_memory(v->type, leaf->type, true, &fit))
+            return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+        return spyi_set_batch(a, leaf, v, &fit);
+    }
+    if (!pair || !a->values->items[pair].type) return true;
+    const spyi_value *grad = &a->values->items[pair]; // says how the output is run over
+    if (grad->rank) leaf->value = pair;
+    return true;
+}
+
+// The type in which a gradient is loaded and stored: `differential` with the scalars that the gradient's own memory has.
+static const spyi_type *spyi_stored_type(spyi_attempt *a, const spyi_type *differential,
+                                         const spyi_value *v) {
+    const spyi_type *inner = differential, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool memory = v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY ||
+                  (v->kind == SPY_ARG_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
+    if (!memory || !held || inner->kind == SPYI_TYPE_STRUCT || held->kind == SPYI_TYPE_STRUCT ||
+        held->scalar < SPY_FLOAT16)
+        return differential;
+    return spyi_type_with_scalar(a->types, differential, held->scalar);
+}
+
+static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value, int which, spyi_role role,
+                               const char *name) {
+    const spyi_leaf *of = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[value];
+    const spyi_type *type = spyi_stored_type(a, of->differential, v);
+    bool in = role != SPYI_ROLE_WRITTEN, out = role != SPYI_ROLE_READ;
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s.%s", of->path, name);
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, in, out); // `of` may have moved
+    spyi_text_free(&path);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    leaf->role = role;
+    leaf->value_leaf = number;
+    a->bound.leaves[number].grads[which] = a->bound.leaf_count - 1;
+    return spyi_check_direction(a, leaf->path, v, in, out) && spyi_bind_leaf(a, leaf, v, leaf->path);
+}
+
+SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
+    spyi_leaf *leaf = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[index];
+    bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
+    uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
+    leaf->differential = spyi_differential(a->types, a->unit, leaf->type);
+    if (a->constant || (!given[0] && !given[1])) return true;
+    if (a->lost)
+        return spyi_no(
+            a, SPY_ERROR_TYPE_MISMATCH,
+            "'%s': its gradient would be lost in %s, which is not declared as %s : IDifferentiable",
+            leaf->path, a->lost->display, a->lost->display);
+    if (!leaf->differential)
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
+                       leaf->type->display);
+    if (in && out && pair)
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                       "'%s' is an inout parameter, which has two gradients: give a tensor with grad_in and "
+                       "grad_out",
+                       leaf->path);
+    if (in && out && backward &&
+        (!given[0] || !given[1] || a->values->items[given[0]].tensor == a->values->items[given[1]].tensor))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "'%s' is an inout parameter: its tensor needs a grad_in that is read and a grad_out that "
+            "is added to, and they must be two",
+            leaf->path);
+    bool reads = given[0] && (backward ? out : in), other = given[1] && (backward ? in : out),
+         both = in && out;
+    return (!reads || spyi_bind_gradient(a, number, given[0], SPYI_GRAD_IN, SPYI_ROLE_READ,
+                                         both ? "grad_in" : "grad")) &&
+           (!other ||
+            spyi_bind_gradient(a, number, given[1], SPYI_GRAD_OUT,
+                               backward ? SPYI_ROLE_ADDED : SPYI_ROLE_WRITTEN, both ? "grad_out" : "grad"));
+}
+
+// >>the whole call
+
+static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below) {
+    size_t length = below ? strlen(below) : 0;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].role == role && (!below || strncmp(b->leaves[i].path, below, length) == 0))
+            return true;
+    return false;
+}
+
+SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
+    const spyi_bound *b = &a->bound;
+    bool backward = b->mode == SPY_CALL_BACKWARD;
+    spyi_role from_outputs = backward ? SPYI_ROLE_READ : SPYI_ROLE_WRITTEN,
+              of_inputs = backward ? SPYI_ROLE_ADDED : SPYI_ROLE_READ;
+    spyi_text why = { NULL, 0, 0 };
+    if (!signature->differentiable && !spyi_unit_has_derivative(a->unit, signature, &why)) {
+        spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                "it is not differentiable: mark it [Differentiable] or give it a derivative%s%s",
+                why.size ? "; Slang says:\n" : "", spyi_text_str(&why));
+        spyi_text_free(&why);
+        return false;
+    }
+    if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "'_result' has no gradient that the call could read: make its tensor with_grad, or give "
+            "spy_arg_diff_pair");
+    if (!b->sums_inside && !spyi_has_role(b, from_outputs, NULL))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "none of its outputs has a gradient%s: make their tensors with_grad and give '_result'",
+            backward ? " that the call could read" : " to write to");
+    if (!b->sums_inside && !spyi_has_role(b, of_inputs, NULL))
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                       "none of its inputs has a gradient%s: make their tensors with_grad",
+                       backward ? " to add to" : "");
+    return true;
+}

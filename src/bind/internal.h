@@ -1,0 +1,45 @@
+// What the files of this room share: one attempt to bind an overload.
+#ifndef SPYI_BIND_INTERNAL_H
+#define SPYI_BIND_INTERNAL_H
+
+#include "bind/bind.h"
+
+// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
+typedef struct spyi_attempt {
+    spy_function *function;
+    spyi_unit *unit;
+    spyi_types *types;
+    const spyi_values *values;
+    spyi_bound bound;
+    uint32_t cost;
+    bool sized;  // types were chosen by trailing sizes
+    bool whole;  // one value of a shader parameter, not by element
+    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
+    uint32_t node_capacity, leaf_capacity;
+    uint32_t pair;         // number of the gradient that the next value was given with; 0: none
+    bool constant;         // what is being bound takes no part in derivatives
+    const spyi_type *lost; // a struct without gradients that it lies in; NULL: none
+    spyi_text reason;
+    spy_status status; // of the failure
+} spyi_attempt;
+
+// bind.c
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...)
+    SPYI_PRINTF(3, 4); // why the overload does not fit; gives false
+SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
+                                 bool in, bool out);
+SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
+                           const char *hint);
+SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
+SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
+
+// gradient.c, for calls that compute gradients
+// An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
+SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
+// The gradients of value `index`, which leaf `number` stands for, become leaves of their own.
+SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// Whether the call has gradients enough to be worth making, of a function that has a derivative.
+SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
+
+#endif // SPYI_BIND_INTERNAL_H

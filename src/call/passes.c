@@ -1,0 +1,201 @@
+// Passes of a backward call. Gradients that each element has to itself are added to on the way; of those that elements share,
+// a pass sums the ones that share alike (emit/gradient.c has how), and what is shared otherwise gets a pass of its own, as does
+// what lies in the same memory but is walked in another way. Nothing here depends on more than shapes and the device, so that
+// the order of sums stays the same.
+#include "call/call_internal.h"
+
+// Of a pass, figures for an NVIDIA H200 and for CPUs: enough groups to fill the device, and enough elements a thread.
+enum {
+    SPYI_TEAM_GROUPS = 2048,
+    SPYI_TEAM_GROUPS_CPU = 64,
+    SPYI_TEAM_ELEMENTS = 8,
+    SPYI_TEAM_ELEMENTS_CPU = 64
+};
+#define SPYI_TEAM_SIDE 32 // teams side by side: one access of their threads is 128 bytes
+
+// >>which gradients go together
+
+static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
+    return b->leaves[i].source == SPYI_SOURCE_TENSOR && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+           spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
+                             values->items[b->leaves[j].value].tensor);
+}
+
+static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uint32_t i, uint32_t j) {
+    const spyi_launch_leaf *p = &launch->leaves[i], *q = &launch->leaves[j];
+    return p->offset == q->offset && p->memory_size == q->memory_size &&
+           launch->key.walk[i] == launch->key.walk[j] && b->leaves[i].type == b->leaves[j].type &&
+           memcmp(p->strides, q->strides, sizeof p->strides) == 0 &&
+           memcmp(p->inner, q->inner, b->leaves[i].consumed * sizeof *p->inner) == 0;
+}
+
+// Whether gradient `i` can be added to in a pass with those that are in it.
+static bool spyi_joins(const spyi_bound *b, const spyi_values *values, const spyi_launch *launch,
+                       spyi_pass *pass, uint32_t i) {
+    bool together = false;
+    for (uint32_t j = 0; j < b->leaf_count; j++) {
+        if (!(pass->adds >> j & 1) || !spyi_share_memory(b, values, i, j)) continue;
+        if (!spyi_same_places(b, launch, i, j)) return false;
+        together = true;
+    }
+    pass->together = pass->together || together;
+    return true;
+}
+
+SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
+                                      spyi_text *error) {
+    launch->pass_count = 0;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (b->leaves[i].role != SPYI_ROLE_ADDED) continue;
+        uint32_t shared = 0, p = 0;
+        for (uint32_t d = 0; d < launch->shape.rank; d++)
+            if (launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) shared |= 1u << d;
+        while (p < launch->pass_count &&
+               (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
+            p++;
+        if (p == SPYI_MOST_PASSES) {
+            spyi_text_add(error, "its gradients are shared in more than %d ways", SPYI_MOST_PASSES);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        if (p == launch->pass_count) {
+            memset(&launch->passes[p], 0, sizeof launch->passes[p]);
+            launch->passes[p].shared = shared;
+            launch->pass_count++;
+        }
+        launch->passes[p].adds |= (uint64_t)1 << i;
+    }
+    if (launch->pass_count == 0) { // tensors that are taken whole alone
+        memset(&launch->passes[0], 0, sizeof launch->passes[0]);
+        launch->pass_count = 1;
+    }
+    return SPY_OK;
+}
+
+// >>teams
+
+static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n
+    uint32_t power = 1;
+    while (power < most && power < n) power *= 2;
+    return power;
+}
+
+// How many threads a team has, and how many parts a sum.
+static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    const spyi_pass *pass = &launch->passes[launch->pass];
+    uint32_t group = spyi_group_size(b, limits, 1), team, side;
+    bool cpu = limits->prefers_bindings;
+    uint64_t sums = 1, each = 1;
+    launch->key.inner = 0;
+    for (uint32_t d = 0; d < launch->shape.rank; d++) {
+        uint64_t size = (uint64_t)launch->shape.dims[d];
+        if (pass->shared >> d & 1) each *= size;
+        else sums *= size;
+        if (size > 1) launch->key.inner = pass->shared >> d & 1;
+    }
+    for (int step = 0; step < 2; step++) { // the sums' parts, then the sums of these
+        if (step) {
+            each = launch->parts;
+            launch->key.inner = 0;
+        }
+        if (group & (group - 1)) {
+            team = group;
+            launch->key.inner = 1;
+        } else if (launch->key.inner) {
+            team = spyi_power_of_two((int64_t)each, group);
+        } else {
+            side = spyi_power_of_two((int64_t)sums, SPYI_TEAM_SIDE < group ? SPYI_TEAM_SIDE : group);
+            team = spyi_power_of_two((int64_t)each, group / side);
+        }
+        side = group / team;
+        launch->key.team = SPYI_WHOLE_TEAM;
+        for (uint32_t p = 0; p < 11 && !(group & (group - 1)); p++)
+            if (1u << p == team) launch->key.team = (uint8_t)(p + 1);
+        uint64_t groups = (sums + side - 1) / side, most = cpu ? SPYI_TEAM_GROUPS_CPU : SPYI_TEAM_GROUPS,
+                 least = (uint64_t)team * (cpu ? SPYI_TEAM_ELEMENTS_CPU : SPYI_TEAM_ELEMENTS);
+        uint64_t parts = step || groups >= most ? 1 : most / groups;
+        if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
+        uint64_t length = (each + parts - 1) / parts;
+        length = (length + team - 1) / team * team;
+        parts = (each + length - 1) / length;
+        launch->sums = (uint32_t)sums;
+        launch->each = (uint32_t)each;
+        launch->length = (uint32_t)length;
+        if (!step) launch->parts = (uint32_t)parts;
+        launch->team_groups = groups * parts;
+        launch->team_parts = (uint32_t)parts;
+        if (!launch->finishes) break;
+    }
+}
+
+// Whether parts of a sum may be added to the gradient atomically.
+static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits, const spyi_launch *launch,
+                                 uint32_t i) {
+    const spyi_type *type = b->leaves[i].type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_FLOAT32 &&
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && b->leaves[i].source != SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    const spyi_pass *pass = &launch->passes[launch->pass];
+    launch->leaves_sums = false;
+    launch->sums_bytes = 0;
+    launch->key.together = pass->together;
+    launch->key.finishes = launch->finishes;
+    if (pass->shared) spyi_choose_teams(b, limits, launch);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool added = leaf->role == SPYI_ROLE_ADDED, mine = added && (pass->adds >> i & 1);
+        if (!mine) {
+            if (added || (launch->finishes && spyi_leaf_in_memory(leaf)))
+                launch->key.walk[i] = SPYI_WALK_SKIPPED;
+            continue;
+        }
+        if (!pass->shared) continue;
+        bool atomic = launch->parts > 1 && spyi_adds_atomically(b, limits, launch, i),
+             left = launch->parts > 1 && !atomic;
+        if (left) {
+            launch->sums_bytes = spyi_align((size_t)launch->sums_bytes, 16);
+            launch->leaves[i].sums_offset = launch->sums_bytes;
+            launch->sums_bytes += (uint64_t)launch->parts * launch->sums * spyi_type_scalars(leaf->type) *
+                                  spyi_scalar_size(spyi_sum_scalar(leaf->type));
+            launch->leaves_sums = true;
+        }
+        if (launch->finishes)
+            launch->key.walk[i] =
+                (uint8_t)(left ? launch->key.walk[i] | SPYI_WALK_SUMMED : SPYI_WALK_SKIPPED);
+        else if (left) launch->key.walk[i] = SPYI_WALK_SKIPPED | SPYI_WALK_SUMMED;
+        else
+            launch->key.walk[i] =
+                (uint8_t)(launch->key.walk[i] | SPYI_WALK_SUMMED | (atomic ? SPYI_WALK_ATOMIC : 0u));
+    }
+}
+
+// >>the order of dimensions
+
+SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes,
+                                   uint32_t *count) {
+    const spyi_pass *pass = &launch->passes[launch->pass];
+    uint32_t order[SPY_MAX_RANK], n = 0, kept;
+    spy_shape row_major = spyi_row_major(&launch->shape);
+    bool turned = false;
+    for (uint32_t d = 0; d < launch->shape.rank; d++)
+        if (!(pass->shared >> d & 1)) order[n++] = d;
+    kept = n;
+    for (uint32_t d = 0; d < launch->shape.rank && !launch->finishes; d++)
+        if (pass->shared >> d & 1) order[n++] = d;
+    for (uint32_t d = 0; d < n; d++) {
+        turned = turned || order[d] != d;
+        sizes[d] = launch->shape.dims[order[d]];
+        launch->element_strides[d] = row_major.dims[order[d]];
+    }
+    launch->key.reordered = turned && !launch->finishes && (b->uses_library || b->call_info);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        int64_t strides[SPY_MAX_RANK];
+        for (uint32_t d = 0; d < n; d++) strides[d] = launch->leaves[i].strides[order[d]];
+        memcpy(launch->leaves[i].strides, strides, n * sizeof *strides);
+    }
+    *count = n;
+    return kept;
+}

@@ -1,0 +1,233 @@
+// Gradients of tensors: making them, their types, and how views see them.
+#include "api/gradient.h"
+#include "data/device.h"
+
+// >>types
+
+SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, const spyi_type *type) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR:
+        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
+        return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_ARRAY: {
+        const spyi_type *element = spyi_differential(types, unit, type->element);
+        return element ? spyi_type_array(types, element, type->count) : NULL;
+    }
+    case SPYI_TYPE_STRUCT: {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "%s.Differential", type->name);
+        const spyi_type *found = unit ? spyi_unit_find_type(unit, spyi_text_str(&name)) : NULL;
+        spyi_text_free(&name);
+        return found && found->device_size && found->kind != SPYI_TYPE_OTHER ? found : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when it is called.
+static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
+    if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
+    if (type->kind == SPYI_TYPE_ARRAY)
+        return grad->kind == SPYI_TYPE_ARRAY && grad->count == type->count &&
+               spyi_gradient_fits(type->element, grad->element);
+    return grad->kind == type->kind && grad->scalar >= SPY_FLOAT16 && grad->rows == type->rows &&
+           grad->columns == type->columns;
+}
+
+// >>making
+
+static spy_tensor *spyi_retained(spy_tensor *tensor) {
+    if (tensor) spyi_atomic_add(&tensor->object.references, 1);
+    return tensor;
+}
+
+static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char *function,
+                                const char *name) {
+    spyi_text text = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_SHAPE_MISMATCH;
+    if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
+    } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
+        spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
+        spyi_shape_text(&tensor->shape, &text);
+        spyi_text_add(&text, ", got ");
+        spyi_shape_text(&grad->shape, &text);
+    } else if (!spyi_gradient_fits(tensor->type, grad->type)) {
+        status = SPY_ERROR_TYPE_MISMATCH;
+        spyi_text_add(&text, "desc.%s: expected a gradient of %s, got elements of %s", name,
+                      tensor->type->display, grad->type->display);
+    }
+    if (!text.size) return true;
+    spyi_fail_text(tensor->object.device, status, function, &text);
+    return false;
+}
+
+// The element type that a gradient made here has.
+static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
+                                           const char *function) {
+    spy_device *device = tensor->object.device;
+    spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
+    const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
+    const spyi_type *type = spyi_differential(
+        device->types, module && module->device == device ? desc->module->unit : NULL, tensor->type);
+    if (!type && like && like->grads[SPYI_GRAD_OUT]) type = like->grads[SPYI_GRAD_OUT]->type;
+    if (!type && tensor->type->kind == SPYI_TYPE_STRUCT)
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: with_grad: %s has no gradients%s: a struct must be declared as %s : IDifferentiable",
+                  function, tensor->type->display, desc->module ? "" : " that are known without desc.module",
+                  tensor->type->display);
+    else if (!type)
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: with_grad: expected elements of floats, got %s, which has no gradients", function,
+                  tensor->type->display);
+    return type;
+}
+
+SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function) {
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (desc->with_grad && (desc->grad_in || desc->grad_out)) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected desc.with_grad, or grad_in and grad_out, got both", function);
+        return false;
+    }
+    if (!desc->with_grad) {
+        if ((desc->grad_in && !spyi_check_gradient(tensor, desc->grad_in, function, "grad_in")) ||
+            (desc->grad_out && !spyi_check_gradient(tensor, desc->grad_out, function, "grad_out")))
+            return false;
+        tensor->grads[SPYI_GRAD_IN] = spyi_retained(desc->grad_in);
+        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(desc->grad_out);
+        return true;
+    }
+    const spyi_type *type = spyi_gradient_type(tensor, desc, function);
+    if (!type) return false;
+    spy_tensor *grad = spyi_tensor_make(device, type, &tensor->shape, desc->label, &error, &status);
+    if (grad) {
+        tensor->grads[SPYI_GRAD_IN] = grad;
+        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(grad);
+        status = spyi_tensor_repeat(grad, NULL, &error);
+    }
+    if (status == SPY_OK) return true;
+    spyi_fail_text(device, status, function, &error);
+    return false;
+}
+
+SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
+    for (int i = 0; i < 2; i++) {
+        if (tensor->grads[i]) spyi_object_release(&tensor->grads[i]->object);
+        tensor->grads[i] = NULL;
+    }
+}
+
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
+    spy_tensor *in = spyi_retained(from->grads[SPYI_GRAD_IN]),
+               *out = spyi_retained(from->grads[SPYI_GRAD_OUT]);
+    spyi_gradients_drop(tensor);
+    tensor->grads[SPYI_GRAD_IN] = in;
+    tensor->grads[SPYI_GRAD_OUT] = out;
+}
+
+// >>views
+
+// A gradient that lies as its tensor does can be seen through the same sizes and strides.
+static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
+    return memcmp(&tensor->strides, &grad->strides, sizeof grad->strides) == 0 &&
+           spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
+}
+
+SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
+    for (int i = 0; i < 2; i++) {
+        const spy_tensor *grad = parent->grads[i];
+        if (!grad || !spyi_lies_alike(parent, grad)) continue;
+        view->grads[i] = spyi_retained(parent->grads[i]);
+        view->grad_shift[i] = (int64_t)grad->offset_bytes - (int64_t)parent->offset_bytes;
+        view->grad_type = parent->type;
+        view->grads_follow = true;
+    }
+}
+
+// NULL: the view's elements are of another type than those that the gradient belongs to, or memory ran out.
+static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
+    spy_tensor *from = view->grads[which];
+    const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
+    spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
+    if (!grad) return NULL;
+    grad->storage = from->storage;
+    grad->storage->references++;
+    grad->type = type;
+    grad->shape = view->shape;
+    grad->strides = view->strides;
+    grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[which]);
+    spyi_tensor_measure(grad);
+    return grad;
+}
+
+SPYI_FN void spyi_gradients_follow(spy_tensor *view) {
+    spy_tensor *from[2] = { view->grads[0], view->grads[1] };
+    view->grads_follow = false;
+    for (int i = 0; i < 2; i++) {
+        if (!from[i]) continue;
+        view->grads[i] = i == 1 && from[1] == from[0] ? spyi_retained(view->grads[0])
+                                                      : spyi_gradient_view(view, i, view->grad_type);
+    }
+    for (int i = 0; i < 2; i++)
+        if (from[i]) spyi_object_release(&from[i]->object);
+}
+
+// >>the public functions
+
+static spy_tensor *spyi_get_gradient(spy_tensor *tensor, int which, const char *function) {
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *grad = tensor->grads[which];
+    spyi_leave(tensor);
+    return grad;
+}
+
+spy_tensor *spy_tensor_grad(spy_tensor *tensor) {
+    spy_tensor *grad = spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad");
+    if (grad || !spyi_as(tensor, SPYI_KIND_TENSOR)) return grad;
+    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad");
+}
+
+spy_tensor *spy_tensor_grad_in(spy_tensor *tensor) {
+    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad_in");
+}
+
+spy_tensor *spy_tensor_grad_out(spy_tensor *tensor) {
+    return spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad_out");
+}
+
+spy_status spy_tensor_zero_grad(spy_tensor *tensor) {
+    const char *function = "spy_tensor_zero_grad";
+    spy_status status = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    if (!tensor->grads[0] && !tensor->grads[1]) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "the tensor has no gradients; make it with desc.with_grad");
+    }
+    for (int i = 0; i < 2 && status == SPY_OK; i++)
+        if (tensor->grads[i] && (i == 0 || tensor->grads[1] != tensor->grads[0]))
+            status = spyi_tensor_repeat(tensor->grads[i], NULL, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_tensor *spy_create_detached(spy_tensor *tensor) {
+    const char *function = "spy_create_detached";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (view) {
+        view->grads_follow = false;
+        spyi_gradients_drop(view);
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(tensor);
+    return view;
+}
