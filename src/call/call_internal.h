@@ -56,6 +56,7 @@ typedef struct spyi_launch_leaf {
 // A dispatch of a backward call, and the one that finishes its sums.
 typedef struct spyi_pass {
     uint64_t adds;   // leaves: the gradients that it adds to
+    uint64_t sums;   // ... those that elements share
     uint32_t shared; // the call's dimensions whose elements share them; 0: none
     bool together;   // some of them lie in the same memory
 } spyi_pass;

@@ -42,6 +42,22 @@ static bool spyi_joins(const spyi_bound *b, const spyi_values *values, const spy
     return true;
 }
 
+// Gradients that each element has to itself need no pass of their own beside one that sums.
+static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch) {
+    uint32_t own = 0, other = 0;
+    while (own < launch->pass_count && launch->passes[own].shared) own++;
+    while (other < launch->pass_count && !launch->passes[other].shared) other++;
+    if (own == launch->pass_count || other == launch->pass_count) return;
+    spyi_pass *from = &launch->passes[own], *to = &launch->passes[other];
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        for (uint32_t j = 0; j < b->leaf_count; j++)
+            if ((from->adds >> i & 1) && (to->adds >> j & 1) && spyi_share_memory(b, values, i, j)) return;
+    to->adds |= from->adds;
+    to->together = to->together || from->together;
+    launch->pass_count--;
+    memmove(from, from + 1, (launch->pass_count - own) * sizeof *from);
+}
+
 SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
                                       spyi_text *error) {
     launch->pass_count = 0;
@@ -63,7 +79,9 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
             launch->pass_count++;
         }
         launch->passes[p].adds |= (uint64_t)1 << i;
+        if (shared) launch->passes[p].sums |= (uint64_t)1 << i;
     }
+    spyi_merge_passes(b, values, launch);
     if (launch->pass_count == 0) { // tensors that are taken whole alone
         memset(&launch->passes[0], 0, sizeof launch->passes[0]);
         launch->pass_count = 1;
@@ -152,7 +170,10 @@ SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, s
                 launch->key.walk[i] = SPYI_WALK_SKIPPED;
             continue;
         }
-        if (!pass->shared) continue;
+        if (!(pass->sums >> i & 1)) {
+            if (launch->finishes) launch->key.walk[i] = SPYI_WALK_SKIPPED;
+            continue;
+        }
         bool atomic = launch->parts > 1 && spyi_adds_atomically(b, limits, launch, i),
              left = launch->parts > 1 && !atomic;
         if (left) {

@@ -448,6 +448,16 @@ static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *ro
     else spyi_text_add(out, "%s * spyi._sums + spy_k]", row);
 }
 
+// Lines one step further in.
+static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
+    const char *line = spyi_text_str(lines);
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+        spyi_text_add(out, "    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
     const spyi_bound *b = s->bound;
     spyi_text outer = s->body, arguments = { NULL, 0, 0 };
@@ -475,12 +485,7 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
                   "    for (uint spy_j = spy_part * spyi._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
                   "%u)\n    {\n",
                   team);
-    const char *line = spyi_text_str(&s->body);
-    while (*line) { // one step further in
-        size_t length = strcspn(line, "\n");
-        spyi_text_add(&outer, "    %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
+    spyi_add_indented(&s->body, &outer);
     spyi_text_add(&outer, "    }\n");
     spyi_text_free(&s->body);
     s->body = outer;
@@ -493,17 +498,17 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_skipped(s, i)) {
         uint32_t n = spyi_type_scalars(leaf->type);
         spyi_left_place(s, i, "spy_part", &place);
-        if (n > 1) spyi_text_add(&s->body, "        for (int spy_p = 0; spy_p < %u; ++spy_p) ", n);
-        else spyi_text_add(&s->body, "        ");
+        if (n > 1) spyi_text_add(&s->body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) ", n);
+        else spyi_text_add(&s->body, "    ");
         spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", place.data, s->names[i]);
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "",
-                         "        ");
+                         "    ");
     } else {
-        spyi_make_variable(s, i, "g_", true, "        ");
-        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "        ");
-        spyi_emit_leaf_store(s, i, "        ");
+        spyi_make_variable(s, i, "g_", true, "    ");
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "    ");
+        spyi_emit_leaf_store(s, i, "    ");
     }
     spyi_text_free(&place);
 }
@@ -542,6 +547,8 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
         spyi_each_sum(s, i, format, "    ");
     }
     spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi._sums)\n    {\n");
+    spyi_text outer = s->body;
+    memset(&s->body, 0, sizeof s->body);
     if (places) {
         spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi._each");
         if (spyi_needs_coordinates(s)) {
@@ -551,5 +558,8 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_is_summed(s, i)) spyi_emit_team_end(s, i);
+    spyi_add_indented(&s->body, &outer);
+    spyi_text_free(&s->body);
+    s->body = outer;
     spyi_text_add(body, "    }\n");
 }

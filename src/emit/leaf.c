@@ -257,7 +257,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
         if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
     if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
-    if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    if (key->rank > 0 && !key->team) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
     if (key->team) spyi_declare_sums(s);
     if (key->folded && !b->dispatch && !key->team) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
     if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
