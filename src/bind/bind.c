@@ -375,12 +375,15 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     leaf->param_in = in;
     leaf->param_out = out;
     if (a->bound.mode && !kind) {
-        uint32_t number = a->bound.leaf_count - 1;
+        uint32_t place = a->bound.leaf_count - 1;
         if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
         return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, path)) &&
-               spyi_bind_gradients(a, number, index, pair);
+               spyi_bind_gradients(a, place, index, pair);
     }
-    if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
+    uint32_t number = a->bound.leaf_count - 1;
+    if (kind && !(spyi_bind_kind(a, leaf, v, kind) && spyi_bind_whole_gradients(a, number, index, pair)))
+        return false;
+    leaf = &a->bound.leaves[number];
     if (kind && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
@@ -548,20 +551,25 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 // >>open parameters
 
+enum { SPYI_VIEW_FORMS = 8 };
+
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
 }
 
-// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
+// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
+    static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
+                                                            "RWDiffTensor" };
     char name[512];
-    snprintf(name, sizeof name, "%s<%s, %u>", form == 3 ? "Tensor" : "RWTensor", v->type->name, v->rank);
+    if (form > 4 && !spyi_unit_imports(a->unit, "slangpy_diff")) return NULL;
+    snprintf(name, sizeof name, "%s<%s, %u>", names[form - 3], v->type->name, v->rank);
     return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
 }
 
 // The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, 3 and 4 tensors.
+// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
     if (v->kind == SPY_ARG_PAIR) v++; // its value comes first
@@ -667,7 +675,7 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     }
     const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
     for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
-        for (uint32_t form = 0; form < 5 && q->queries < SPYI_MOST_QUERIES; form++) {
+        for (uint32_t form = 0; form < SPYI_VIEW_FORMS && q->queries < SPYI_MOST_QUERIES; form++) {
             q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
             q->consumed[p] = consumed;
             if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;

@@ -125,8 +125,12 @@ typedef enum spyi_role {
     SPYI_ROLE_VALUE,
     SPYI_ROLE_READ,   // of an output going backward, of an input in forward mode
     SPYI_ROLE_ADDED,  // of an input going backward: each element of the call adds to it
-    SPYI_ROLE_WRITTEN // of an output in forward mode
+    SPYI_ROLE_WRITTEN, // of an output in forward mode
+    SPYI_ROLE_INSIDE  // of a tensor that is taken whole: the function goes there by itself
 } spyi_role;
+
+#define SPYI_WHOLE_LOADS 1u
+#define SPYI_WHOLE_STORES 2u
 
 // A place where the kernel loads or stores.
 typedef struct spyi_leaf {
@@ -151,6 +155,9 @@ typedef struct spyi_leaf {
     spyi_role role;
     uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
     uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
+    uint8_t whole_grads;           // a tensor taken whole with gradients: SPYI_WHOLE_LOADS and _STORES ask for them
+    bool paired;                   // ... its gradient was given by itself
+    spy_call_mode mode;            // ... of the call
     bool param_in, param_out;      // how the function takes it, when the call computes gradients
     const spyi_type *differential; // ... its T.Differential; NULL: it has none
 } spyi_leaf;
@@ -182,6 +189,8 @@ struct spyi_value_kind {
 
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
+SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
 // The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
@@ -217,7 +226,8 @@ typedef struct spyi_bound {
     bool shader;        // spyi_threads.shader
     bool call_info;     // the module may ask where in the call it is: it imports slangpy
     spy_call_mode mode;
-    bool sums_inside;   // the function itself adds to gradients, of tensors that it takes whole
+    bool grads_inside[2]; // the function itself reads, and adds to or writes, gradients of tensors that it takes whole
+    bool names_diff;      // the kernel says names of slangpy_diff
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 

@@ -85,6 +85,65 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                                backward ? SPYI_ROLE_ADDED : SPYI_ROLE_WRITTEN, both ? "grad_out" : "grad"));
 }
 
+// >>tensors that are taken whole
+
+// A gradient that the function reads or writes by itself: memory to be tracked, without a field of its own.
+static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value, bool reads, bool writes) {
+    const spyi_leaf *of = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[value];
+    spyi_fit fit;
+    const spyi_type *wanted = spyi_differential(a->types, a->unit, of->element), *type = of->type;
+    const spyi_value_kind *kind = of->kind;
+    spyi_text path = { NULL, 0, 0 };
+    if (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit))
+        return spyi_mismatch(a, of->path, wanted ? wanted : of->element, v, ", as its gradient");
+    spyi_text_add(&path, "%s.grad", of->path);
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
+    spyi_text_free(&path);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->role = SPYI_ROLE_INSIDE;
+    leaf->kind = kind;
+    leaf->value_leaf = number;
+    leaf->reads = reads;
+    leaf->writes = writes;
+    leaf->consumed = v->rank;
+    for (uint32_t d = 0; d < v->rank; d++) leaf->consumed_dims[d] = -1;
+    return true;
+}
+
+SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
+    spyi_leaf *leaf = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[index];
+    uint8_t uses = leaf->whole_grads;
+    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
+    bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
+                       (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
+    if (!uses) return true;
+    a->bound.names_diff = true;
+    leaf->mode = a->bound.mode;
+    leaf->paired = pair != 0;
+    if (!a->bound.mode) return true;
+    if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "'%s' is read and written, and so has two gradients: give a tensor with grad_in and grad_out",
+            leaf->path);
+    for (int g = 0; g < 2; g++) {
+        if (!wanted[g] || !given[g]) continue;
+        a->bound.grads_inside[g] = true;
+        if (!spyi_track_gradient(a, number, given[g], g == SPYI_GRAD_IN || backward, g == SPYI_GRAD_OUT))
+            return false;
+    }
+    if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && a->values->options->deterministic)
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': the function itself adds to its gradient, in no order: such a call is not "
+                       "deterministic; give it as %s by element, or without a gradient",
+                       a->bound.leaves[number].path, a->bound.leaves[number].element->display);
+    return true;
+}
+
 // >>the whole call
 
 static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below) {
@@ -113,12 +172,12 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
             a, SPY_ERROR_INVALID_ARGUMENT,
             "'_result' has no gradient that the call could read: make its tensor with_grad, or give "
             "spy_arg_diff_pair");
-    if (!b->sums_inside && !spyi_has_role(b, from_outputs, NULL))
+    if (!b->grads_inside[backward ? SPYI_GRAD_IN : SPYI_GRAD_OUT] && !spyi_has_role(b, from_outputs, NULL))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
             "none of its outputs has a gradient%s: make their tensors with_grad and give '_result'",
             backward ? " that the call could read" : " to write to");
-    if (!b->sums_inside && !spyi_has_role(b, of_inputs, NULL))
+    if (!b->grads_inside[backward ? SPYI_GRAD_OUT : SPYI_GRAD_IN] && !spyi_has_role(b, of_inputs, NULL))
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "none of its inputs has a gradient%s: make their tensors with_grad",
                        backward ? " to add to" : "");

@@ -39,6 +39,8 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
 // The gradients of value `index`, which leaf `number` stands for, become leaves of their own.
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// The same of a tensor that is taken whole.
+SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
 // Whether the call has gradients enough to be worth making, of a function that has a derivative.
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
 

@@ -299,6 +299,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
                 spyi_text_free(&problem);
                 return SPY_ERROR_OUT_OF_RANGE;
             }
+            if (launch->pass && leaf->whole_grads) spyi_whole_stop_adding(leaf, out);
             break;
         }
     }

@@ -354,6 +354,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
     if (s->bound->names_library &&
         (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))

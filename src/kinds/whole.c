@@ -45,20 +45,32 @@ SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *giv
 static const struct spyi_family {
     const char *parameter, *passed;
     bool reads, writes;
+    uint8_t grads;
 } spyi_families[] = {
-    { "Tensor", "Tensor", true, false },
-    { "ITensor", "Tensor", true, false },
-    { "WTensor", "WTensor", false, true },
-    { "IWTensor", "WTensor", false, true },
-    { "RWTensor", "RWTensor", true, true },
-    { "IRWTensor", "RWTensor", true, true },
-    { "AtomicTensor", "AtomicTensor", true, true },
+    { "Tensor", "Tensor", true, false, 0 },
+    { "ITensor", "Tensor", true, false, 0 },
+    { "WTensor", "WTensor", false, true, 0 },
+    { "IWTensor", "WTensor", false, true, 0 },
+    { "RWTensor", "RWTensor", true, true, 0 },
+    { "IRWTensor", "RWTensor", true, true, 0 },
+    { "AtomicTensor", "AtomicTensor", true, true, 0 },
+    { "DiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
+    { "IDiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
+    { "WDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
+    { "IWDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
+    { "RWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
+    { "IRWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
 };
 
 static const struct spyi_family *spyi_family_of(const char *base) {
     for (size_t i = 0; i < sizeof spyi_families / sizeof spyi_families[0]; i++)
         if (strcmp(spyi_families[i].parameter, base) == 0) return &spyi_families[i];
     return NULL;
+}
+
+// A tensor in Slang, and its gradients behind it.
+static uint32_t spyi_whole_parts(const spyi_leaf *leaf) {
+    return leaf->whole_grads == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES) ? 3 : leaf->whole_grads ? 2 : 1;
 }
 
 static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
@@ -83,7 +95,8 @@ static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_lea
         for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
         uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
         leaf->field_align = 8;
-        leaf->field_size = 16u + 8u * (uint32_t)rank + 4u * rows;
+        leaf->whole_grads = family->grads;
+        leaf->field_size = spyi_whole_parts(leaf) * (16u + 8u * (uint32_t)rank) + 4u * rows;
     }
     spyi_text_free(&passed);
     spyi_free_parts(&parts);
@@ -122,11 +135,11 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor;
-    uint8_t *out = (uint8_t *)field;
+// One tensor as Slang has it: address, offset, sizes, strides. `element`: bytes.
+static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint8_t *out,
+                           spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
-    uint64_t element = spyi_type_device_stride(leaf->element), first = t->offset_bytes - t->begin_bytes;
+    uint64_t first = t->offset_bytes - t->begin_bytes;
     if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
         spyi_text_add(error, "its trailing dimensions do not lie next to each other, as %s needs",
                       leaf->element->display);
@@ -150,11 +163,45 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
         memcpy(out + 16 + 4 * d, &size, 4);
         memcpy(out + 16 + 4 * (rank + d), &stride, 4);
     }
+    return true;
+}
+
+// The gradients that a call of the leaf's mode uses; NULL: none.
+static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
+    bool backward = leaf->mode == SPY_CALL_BACKWARD;
+    uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
+                                        : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
+    if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;
+    return leaf->paired ? value[1].tensor : value->tensor->grads[which];
+}
+
+static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint8_t *out = (uint8_t *)field;
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    int64_t pack = spyi_whole_pack(leaf, t);
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), out, error)) return false;
+    memset(out + size, 0, (size_t)size * (parts - 1));
+    for (int g = 0; g < 2 && parts > 1; g++) {
+        const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
+        uint64_t scalars = spyi_type_device_stride(leaf->element) / spyi_type_device_stride(t->type);
+        if (!grad) continue;
+        bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
+        if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
+        if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
+                                      out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
+            return false;
+    }
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)(t->strides.dims[d] / pack);
-        memcpy(out + 16 + 8 * rank + 4 * d, &stride, 4);
+        memcpy(out + size * parts + 4 * d, &stride, 4);
     }
     return true;
+}
+
+SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    if (leaf->whole_grads & SPYI_WHOLE_LOADS) memset((uint8_t *)field + size * (parts - 1), 0, 8);
 }
 
 static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,

@@ -832,7 +832,8 @@ static void test_point_to(void **state) {
     d.data_size_bytes = 12;
     d.label = NULL;
     d.like = NULL;
-    d.zeroed = false;
+    d.zeroed = d.with_grad = false;
+    d.grad_in = d.grad_out = NULL;
     spy_tensor *dirty = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
     OK(spy_tensor_point_to(dirty, x));
     FLOATS(dirty, 10, 11, 12);
