@@ -1,0 +1,746 @@
+// Gradients: known values, sums over what elements share, tensors with gradients and their views, tensors that functions take
+// whole, and what is refused. References are derivatives worked out by hand, summed in double.
+#include "gpu_test.h"
+
+#include <math.h>
+
+spy_device *gpu_device;
+static spy_module *module;
+
+static const char source[] =
+    "import slangpy;\n"
+    "import slangpy_diff;\n"
+    "[Differentiable] float saxpy(no_diff float a, float x, float y) { return a * x + y; }\n"
+    "[Differentiable] float poly(float x, float w, float b) { return w * x * x + b * x; }\n"
+    "[Differentiable] half poly_half(half x, half w) { return w * x * x; }\n"
+    "[Differentiable] double poly_double(double x, double w) { return w * x * x; }\n"
+    "[Differentiable] float times(float x, float w) { return x * w; }\n"
+    "float plain(float x) { return x * x; }\n"
+    "float custom(float x) { return x; }\n"
+    "[BackwardDerivativeOf(custom)]\n"
+    "void custom_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 7 * d); }\n"
+    "void own_bwd(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 5 * d); }\n"
+    "[BackwardDerivative(own_bwd)] float own(float x) { return x; }\n"
+    "[Differentiable] [PreferRecompute] float recomputed(float x) { return x * x * x; }\n"
+    "[Differentiable] float through_custom(float x) { return custom(x) * x + own(x); }\n"
+    "[Differentiable] void scale(inout float x, float y) { x = x * y; }\n"
+    "[Differentiable] void two(float x, out float a, out float b) { a = x * x; b = 3 * x; }\n"
+    "[Differentiable] T square<T : __BuiltinFloatingPointType>(T x) { return x * x; }\n"
+    "[Differentiable] vector<float, N> twice<let N : int>(vector<float, N> x) { return x * 2; }\n"
+    "[Differentiable] float4 mulv(float4x4 m, float4 v) { return mul(m, v); }\n"
+    "[Differentiable] float weights(float w[5], float x) { float s = 0; for (int i = 0; i < 5; i++) s += w[i] * x * i; return s; }\n"
+    "struct Inner : IDifferentiable { float2 uv; float k; };\n"
+    "struct Light : IDifferentiable { float3 color; float power; int id; Inner inner; no_diff float off; };\n"
+    "[Differentiable] float shade(Light l, float x) { return (l.color.x + 2 * l.color.y) * l.power * x + l.inner.uv.y * l.inner.k + l.off; }\n"
+    "struct DOwn : IDifferentiable { typealias Differential = DOwn; float da;\n"
+    "  [Differentiable] static DOwn dzero() { DOwn d; d.da = 0; return d; }\n"
+    "  [Differentiable] static DOwn dadd(DOwn a, DOwn b) { DOwn d; d.da = a.da + b.da; return d; } };\n"
+    "struct Own : IDifferentiable { typealias Differential = DOwn; [DerivativeMember(DOwn.da)] float a; int n; };\n"
+    "[Differentiable] float use_own(Own o) { return o.a * o.a * o.n; }\n"
+    "struct Lost { float a; };\n"
+    "float use_lost(Lost l, float x) { return l.a * x; }\n"
+    "[Differentiable] float use_lost2(Lost l, float x) { return l.a * x; }\n"
+    "struct Camera : IDifferentiable {\n"
+    "  float f; float c;\n"
+    "  [Differentiable] float project(float x) { return f * x + c; }\n"
+    "  [Differentiable] [mutating] void zoom(float x) { f = f * x; }\n"
+    "  [Differentiable] static float flat(float x) { return 4 * x; }\n"
+    "  [Differentiable] __init(float f, float c) { this.f = f; this.c = c; } };\n"
+    "[Differentiable] float at_place(float x, float w, no_diff int2 at) { return w * x * (at.x + 10 * at.y); }\n"
+    "[Differentiable] float where(float x, float w) { return w * x * get_call_id().shape[1]; }\n"
+    "[Differentiable] float gather(DiffTensor<float, 1> w, no_diff int i, float x) { return w[i % 3] * x * w[0]; }\n"
+    "[Differentiable] float gather_any<T : IDiffTensor<float, 1>>(T w, no_diff int i, float x) { return w[i % 3] * x; }\n"
+    "[Differentiable] float gather3(DiffTensor<float3, 1> w, no_diff int i, float x) { return w[i % 3].y * x; }\n"
+    "[Differentiable] float once(DiffTensor<float, 1> w, no_diff int i, float x) { return w.load_once({ i }) * x; }\n"
+    "[Differentiable] void scatter(WDiffTensor<float, 1> o, no_diff int i, float x) { o[i] = x * x; }\n"
+    "[Differentiable] void update(RWDiffTensor<float, 1> o, no_diff int i, float x) { o[i] = o[i] * x; }\n"
+    "[Differentiable] float sum_row(DiffTensor<float, 1> w) { return w[0] * w[1] + w[2]; }\n"
+    "[Differentiable] float whole(float x, float w, float v, DiffTensor<float, 1> t) { return x * w * v * t[0]; }\n"
+    "[Differentiable] float times_n(float x, int n) { return x * n; }\n";
+
+#define NEEDS_DEVICE()                                                                                       \
+    do {                                                                                                     \
+        (void)state;                                                                                         \
+        if (!gpu_device) {                                                                                   \
+            print_message("skipped: no Vulkan device\n");                                                    \
+            skip();                                                                                          \
+        }                                                                                                    \
+    } while (0)
+
+// >>helpers
+
+static spy_function *fn(const char *name) {
+    return MADE(spy_function, spy_find_function(module, name));
+}
+
+static spy_tensor *typed(spy_dtype dtype, const char *type, spy_shape shape, const void *data, bool grad) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = shape;
+    d.dtype = dtype;
+    d.type = type;
+    d.module = module;
+    d.data = data;
+    d.with_grad = grad;
+    return MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+}
+
+static spy_tensor *floats(spy_shape shape, const float *data) {
+    return typed(SPY_FLOAT32, NULL, shape, data, true);
+}
+
+// A result whose gradient is all ones.
+static spy_tensor *seeded(spy_shape shape) {
+    spy_tensor *t = floats(shape, NULL);
+    OK(spy_tensor_fill(spy_tensor_grad(t), 1));
+    return t;
+}
+
+static void release(spy_tensor **tensors, size_t count) {
+    for (size_t i = 0; i < count; i++) spy_release_tensor(tensors[i]);
+}
+#define RELEASE(...) release((spy_tensor *[]){ __VA_ARGS__ }, sizeof((spy_tensor *[]){ __VA_ARGS__ }) / sizeof(spy_tensor *))
+
+static void expect_floats(spy_tensor *t, const double *want, size_t count, double tolerance, const char *file, int line) {
+    float *got = (float *)malloc(count * sizeof *got + 1);
+    gpu_ok(spy_tensor_read(t, got, count * sizeof *got), "reading a gradient", file, line);
+    for (size_t i = 0; i < count; i++) {
+        if (fabs((double)got[i] - want[i]) <= tolerance * (1 + fabs(want[i]))) continue;
+        print_error("element %zu is %.9g, expected %.9g\n", i, (double)got[i], want[i]);
+        free(got);
+        _fail(file, line);
+        return;
+    }
+    free(got);
+}
+#define HOLDS(tensor, ...)                                                                                    \
+    expect_floats((tensor), (const double[]){ __VA_ARGS__ }, sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double), 1e-6,  \
+                  __FILE__, __LINE__)
+#define HOLDS_ALL(tensor, want, count) expect_floats((tensor), (want), (count), 1e-5, __FILE__, __LINE__)
+
+static float *wave(size_t n) { // numbers without a pattern of two
+    float *x = (float *)malloc(n * sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = (float)((double)(i * 7919 % 1009) / 504.5 - 1);
+    return x;
+}
+
+// >>known values
+
+static void test_style(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(4), (float[]){ 1, 2, 3, 4 }), *out = floats(SPY_SHAPE(4), NULL);
+    spy_args args = SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", out));
+    OK(spy_call(fn("saxpy"), args));
+    OK(spy_tensor_fill(spy_tensor_grad(out), 1));
+    OK(spy_call_backward(fn("saxpy"), args));
+    HOLDS(out, 3, 5, 7, 9);
+    HOLDS(spy_tensor_grad(x), 2, 2, 2, 2);
+    OK(spy_call_backward(fn("saxpy"), args)); // added to, and the output's only read
+    HOLDS(spy_tensor_grad(x), 4, 4, 4, 4);
+    HOLDS(spy_tensor_grad(out), 1, 1, 1, 1);
+    HOLDS(out, 3, 5, 7, 9);
+    RELEASE(x, out);
+}
+
+static void test_numbers(void **state) {
+    NEEDS_DEVICE();
+    float dx = 0, dw = 5, value = 0, tangent = 0;
+    OK(spy_call_backward(fn("poly"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx))),
+                                              spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 2), spy_inout_f32(NULL, &dw))),
+                                              spy_arg_f32("b", 1),
+                                              spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 10))))));
+    assert_float_equal(dx, 130, 1e-4); // 10 * (2 w x + b)
+    assert_float_equal(dw, 95, 1e-4);  // 5 + 10 * x * x
+    OK(spy_call_forward_diff(fn("poly"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_arg_f32(NULL, 2))),
+                                                  spy_arg_f32("w", 2), spy_arg_f32("b", 1),
+                                                  spy_arg_diff_pair("_result", SPY_ARGS(spy_out_f32(NULL, &value), spy_out_f32(NULL, &tangent))))));
+    assert_float_equal(value, 21, 1e-5);
+    assert_float_equal(tangent, 26, 1e-5);
+    // without gradients a pair is its value
+    OK(spy_call(fn("poly"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx))), spy_arg_f32("w", 2),
+                                     spy_arg_f32("b", 1), spy_out_f32("_result", &value))));
+    assert_float_equal(value, 21, 1e-5);
+    // a number for all elements, a sum into host memory, and one gradient for each element of a number
+    float *data = wave(1000), sum = 0;
+    double want = 0;
+    for (int i = 0; i < 1000; i++) want += (double)data[i] * data[i];
+    spy_tensor *x = typed(SPY_FLOAT32, NULL, SPY_SHAPE(1000), data, false), *each = typed(SPY_FLOAT32, NULL, SPY_SHAPE(1000), data, false);
+    OK(spy_call_backward(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 2), spy_inout_f32(NULL, &sum))),
+                                              spy_arg_diff_pair("b", SPY_ARGS(spy_arg_f32(NULL, 2), spy_arg_tensor(NULL, each))),
+                                              spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
+    assert_float_equal(sum, want, 1e-3);
+    double *twice = (double *)malloc(1000 * sizeof *twice);
+    for (int i = 0; i < 1000; i++) twice[i] = 2 * (double)data[i];
+    HOLDS_ALL(each, twice, 1000);
+    // host arrays
+    float host[1000] = { 0 };
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(1000), data),
+                                                                             spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(1000), host))),
+                                             spy_arg_f32("w", 3), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
+    for (int i = 0; i < 1000; i++) assert_float_equal(host[i], 3, 1e-6);
+    RELEASE(x, each);
+    free(data);
+    free(twice);
+}
+
+static void test_derivatives(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3));
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", r));
+    OK(spy_call_backward(fn("custom"), args));
+    HOLDS(spy_tensor_grad(x), 7, 7, 7);
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("own"), args));
+    HOLDS(spy_tensor_grad(x), 5, 5, 5);
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("recomputed"), args));
+    HOLDS(spy_tensor_grad(x), 3, 12, 27);
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("through_custom"), args)); // 7 x + x + 5
+    HOLDS(spy_tensor_grad(x), 13, 21, 29);
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("square"), args)); // a generic
+    HOLDS(spy_tensor_grad(x), 2, 4, 6);
+    OK(spy_tensor_zero_grad(x));
+    spy_tensor *v = floats(SPY_SHAPE(2, 3), (float[]){ 1, 2, 3, 4, 5, 6 }), *rv = seeded(SPY_SHAPE(2, 3));
+    OK(spy_call_backward(fn("twice<3>"), SPY_ARGS(spy_arg_tensor("x", v), spy_arg_tensor("_result", rv)))); // vectors by trailing sizes
+    HOLDS(spy_tensor_grad(v), 2, 2, 2, 2, 2, 2);
+    // several outputs, one without a gradient
+    spy_tensor *a = seeded(SPY_SHAPE(3)), *b = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    OK(spy_call_backward(fn("two"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("a", a), spy_arg_tensor("b", b))));
+    HOLDS(spy_tensor_grad(x), 2, 4, 6);
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("two"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("a", a), spy_arg_tensor("b", r))));
+    HOLDS(spy_tensor_grad(x), 5, 7, 9);
+    // matrices and arrays
+    float m[16], w[5] = { 1, 2, 3, 4, 5 };
+    double dm[16], dv[4];
+    for (int i = 0; i < 16; i++) m[i] = (float)i;
+    spy_tensor *tm = typed(SPY_DTYPE_DEFAULT, "float4x4", SPY_SHAPE(), m, true), *tv = typed(SPY_DTYPE_DEFAULT, "float4", SPY_SHAPE(100), NULL, true),
+               *rm = typed(SPY_DTYPE_DEFAULT, "float4", SPY_SHAPE(100), NULL, true);
+    OK(spy_tensor_fill(tv, 2));
+    OK(spy_tensor_fill(spy_tensor_grad(rm), 1));
+    OK(spy_call_backward(fn("mulv"), SPY_ARGS(spy_arg_tensor("m", tm), spy_arg_tensor("v", tv), spy_arg_tensor("_result", rm))));
+    for (int i = 0; i < 16; i++) dm[i] = 200;
+    for (int i = 0; i < 4; i++) dv[i] = 24 + 4 * i;
+    HOLDS_ALL(spy_tensor_grad(tm), dm, 16);
+    spy_tensor *first = spy_create_select(spy_tensor_grad(tv), 0, 0);
+    HOLDS_ALL(first, dv, 4);
+    spy_tensor *tw = floats(SPY_SHAPE(5), w);
+    OK(spy_call_backward(fn("weights"), SPY_ARGS(spy_arg_tensor("w", tw), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(tw), 0, 6, 12, 18, 24);
+    RELEASE(x, r, v, rv, a, b, tm, tv, rm, first, tw);
+}
+
+static void test_inout(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *in = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }, false), *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 10, 10, 10 }, false);
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(3);
+    d.data = (float[]){ 4, 5, 6 };
+    d.grad_in = in;
+    d.grad_out = out;
+    spy_tensor *x = MADE(spy_tensor, spy_create_tensor(gpu_device, &d)), *y = floats(SPY_SHAPE(3), (float[]){ 2, 3, 4 });
+    spy_release_tensor(in); // x holds them
+    spy_release_tensor(out);
+    assert_ptr_equal(spy_tensor_grad_in(x), in);
+    assert_ptr_equal(spy_tensor_grad(x), out);
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y));
+    OK(spy_call_backward(fn("scale"), args));
+    HOLDS(out, 12, 16, 22);                       // 10 + in * y
+    HOLDS(spy_tensor_grad(y), 4, 10, 18);         // in * x
+    HOLDS(x, 4, 5, 6);
+    OK(spy_tensor_fill(spy_tensor_grad(y), 1));
+    OK(spy_call_forward_diff(fn("scale"), args)); // (x y)' = x' y + x y'
+    HOLDS(x, 8, 15, 24);
+    HOLDS(out, 6, 11, 18);
+    spy_tensor *one = floats(SPY_SHAPE(3), NULL);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("scale"), SPY_ARGS(spy_arg_tensor("x", one), spy_arg_tensor("y", y))),
+          "scale", "'x' is an inout parameter", "grad_in", "grad_out");
+    RELEASE(x, y, one);
+}
+
+// >>structs and methods
+
+static void test_structs(void **state) {
+    NEEDS_DEVICE();
+    struct { float c[3], p; int id; float uv[2], k, off; } light = { { 1, 2, 3 }, 4, 5, { 6, 7 }, 8, 9 };
+    enum { N = 700 };
+    float *x = wave(N);
+    double s = 0;
+    for (int i = 0; i < N; i++) s += (double)x[i];
+    spy_tensor *l = typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(), &light, true), *tx = floats(SPY_SHAPE(N), x), *r = seeded(SPY_SHAPE(N));
+    OK(spy_call_backward(fn("shade"), SPY_ARGS(spy_arg_tensor("l", l), spy_arg_tensor("x", tx), spy_arg_tensor("_result", r))));
+    double dl[7] = { 4 * s, 8 * s, 0, 5 * s, 0, 8.0 * N, 7.0 * N }; // id and off have no gradient
+    HOLDS_ALL(spy_tensor_grad(l), dl, 7);
+    // field by field, some with gradients, nested
+    spy_tensor *color = typed(SPY_DTYPE_DEFAULT, "float3", SPY_SHAPE(N), NULL, true), *k = floats(SPY_SHAPE(1), (float[]){ 3 });
+    OK(spy_tensor_fill(color, 1));
+    OK(spy_call_backward(fn("shade"),
+                         SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_tensor("color", color), spy_arg_f32("power", 2), spy_arg_i32("id", 1),
+                                                               spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, (float[]){ 5, 6 }), spy_arg_tensor("k", k))),
+                                                               spy_arg_tensor("off", tx))), // no_diff: its gradient stays
+                                  spy_arg_f32("x", 3), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(k), 6.0 * N);
+    spy_tensor *first = spy_create_select(spy_tensor_grad(color), 0, N - 1);
+    HOLDS(first, 6, 12, 0);
+    // a Differential of the user's own
+    struct { float a; int n; } own = { 3, 2 };
+    spy_tensor *o = typed(SPY_DTYPE_DEFAULT, "Own", SPY_SHAPE(), &own, true);
+    OK(spy_call_backward(fn("use_own"), SPY_ARGS(spy_arg_tensor("o", o), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
+    HOLDS(spy_tensor_grad(o), 12);
+    assert_string_equal(spy_get_tensor_info(spy_tensor_grad(o)).type, "DOwn");
+    RELEASE(l, tx, r, color, k, first, o);
+    free(x);
+}
+
+static void test_methods(void **state) {
+    NEEDS_DEVICE();
+    struct { float f, c; } camera = { 2, 1 };
+    spy_tensor *this_ = typed(SPY_DTYPE_DEFAULT, "Camera", SPY_SHAPE(), &camera, true), *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3));
+    OK(spy_call_backward(fn("Camera::project"), SPY_ARGS(spy_arg_tensor("this", this_), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(this_), 6, 3);
+    HOLDS(spy_tensor_grad(x), 2, 2, 2);
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("Camera::flat"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(x), 4, 4, 4);
+    OK(spy_tensor_zero_grad(x));
+    // the instance by fields
+    spy_tensor *f = floats(SPY_SHAPE(3), (float[]){ 5, 6, 7 });
+    OK(spy_call_backward(fn("Camera::project"), SPY_ARGS(spy_arg_struct("this", SPY_ARGS(spy_arg_tensor("f", f), spy_arg_f32("c", 0))), spy_arg_tensor("x", x), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(f), 1, 2, 3);
+    HOLDS(spy_tensor_grad(x), 5, 6, 7);
+    // one that changes its instance
+    spy_tensor *in = typed(SPY_DTYPE_DEFAULT, "Camera", SPY_SHAPE(3), NULL, false), *out = typed(SPY_DTYPE_DEFAULT, "Camera", SPY_SHAPE(3), NULL, false);
+    OK(spy_tensor_fill(in, 1));
+    OK(spy_tensor_fill(out, 0));
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(3);
+    d.type = "Camera";
+    d.module = module;
+    d.grad_in = in;
+    d.grad_out = out;
+    spy_tensor *many = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_tensor_fill(many, 2));
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("Camera::zoom"), SPY_ARGS(spy_arg_tensor("this", many), spy_arg_tensor("x", x))));
+    HOLDS(spy_tensor_grad(x), 2, 2, 2);
+    HOLDS(out, 1, 1, 2, 1, 3, 1); // f: x; c passes through
+    spy_tensor *made = typed(SPY_DTYPE_DEFAULT, "Camera", SPY_SHAPE(3), NULL, true);
+    OK(spy_tensor_fill(spy_tensor_grad(made), 3));
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("Camera"), SPY_ARGS(spy_arg_tensor("f", x), spy_arg_f32("c", 1), spy_arg_tensor("_result", made))));
+    HOLDS(spy_tensor_grad(x), 3, 3, 3);
+    RELEASE(this_, x, r, f, in, out, many, made);
+}
+
+// >>sums
+
+// poly's gradients for x (rows, columns), w along one dimension, b along the other, or for all.
+static void check_sums(int64_t rows, int64_t columns, spy_shape w_shape, spy_shape b_shape, bool deterministic) {
+    size_t n = (size_t)(rows * columns);
+    float *x = wave(n);
+    size_t nw = w_shape.rank ? 1 : 1, nb = 1;
+    for (uint32_t d = 0; d < w_shape.rank; d++) nw *= (size_t)w_shape.dims[d];
+    for (uint32_t d = 0; d < b_shape.rank; d++) nb *= (size_t)b_shape.dims[d];
+    float *w = wave(nw), *b = wave(nb);
+    double *dx = (double *)calloc(n, sizeof *dx), *dw = (double *)calloc(nw, sizeof *dw), *db = (double *)calloc(nb, sizeof *db);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++) {
+            // numpy's rule for (), (columns), (rows, 1), (1, columns) and (rows, columns)
+            size_t at = (size_t)(i * columns + j);
+            size_t iw = nw == 1 ? 0 : nw == n ? at : w_shape.rank == 2 && w_shape.dims[1] == 1 ? (size_t)i : (size_t)j;
+            size_t ib = nb == 1 ? 0 : nb == n ? at : b_shape.rank == 2 && b_shape.dims[1] == 1 ? (size_t)i : (size_t)j;
+            double v = x[at];
+            dx[at] = 2 * (double)w[iw] * v + (double)b[ib];
+            dw[iw] += v * v;
+            db[ib] += v;
+        }
+    }
+    spy_tensor *tx = floats(SPY_SHAPE(rows, columns), x), *tw = floats(w_shape, w), *tb = floats(b_shape, b), *r = seeded(SPY_SHAPE(rows, columns));
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    o.deterministic = deterministic;
+    OK(spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_tensor("w", tw), spy_arg_tensor("b", tb), spy_arg_tensor("_result", r)), &o));
+    HOLDS_ALL(spy_tensor_grad(tx), dx, n);
+    expect_floats(spy_tensor_grad(tw), dw, nw, 2e-5, __FILE__, __LINE__);
+    expect_floats(spy_tensor_grad(tb), db, nb, 2e-5, __FILE__, __LINE__);
+    RELEASE(tx, tw, tb, r);
+    free(x), free(w), free(b), free(dx), free(dw), free(db);
+}
+
+static void test_sums(void **state) {
+    NEEDS_DEVICE();
+    static const int64_t sizes[][2] = { { 1, 1 }, { 1, 5 }, { 7, 1 }, { 3, 4 }, { 33, 65 }, { 300, 500 }, { 2, 40000 }, { 40000, 3 }, { 257, 256 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int64_t m = sizes[i][0], n = sizes[i][1];
+        for (int deterministic = 0; deterministic < 2; deterministic++) {
+            check_sums(m, n, gpu_rank0(), gpu_rank0(), deterministic);
+            check_sums(m, n, SPY_SHAPE(n), SPY_SHAPE(m, 1), deterministic);
+            check_sums(m, n, SPY_SHAPE(m, n), SPY_SHAPE(1, n), deterministic);
+            check_sums(m, n, gpu_rank0(), SPY_SHAPE(m, 1), deterministic);
+        }
+    }
+}
+
+static void test_sums_of_other_types(void **state) {
+    NEEDS_DEVICE();
+    enum { N = 100000 };
+    // A half cannot count beyond 2,048: sums are made in float.
+    spy_tensor *x = typed(SPY_FLOAT16, NULL, SPY_SHAPE(N), NULL, true), *w = typed(SPY_FLOAT16, NULL, SPY_SHAPE(), NULL, true), *r = typed(SPY_FLOAT16, NULL, SPY_SHAPE(N), NULL, true);
+    OK(spy_tensor_fill(x, 0.5));
+    OK(spy_tensor_fill(w, 2));
+    OK(spy_tensor_fill(spy_tensor_grad(r), 0.125));
+    OK(spy_call_backward(fn("poly_half"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", r))));
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    spy_tensor *wide = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_tensor_copy(wide, spy_tensor_grad(w)));
+    HOLDS(wide, 3124); // 3,125, as a half has it
+    // gradients in float of values in half, and the other way round
+    d.shape = SPY_SHAPE(N);
+    d.dtype = SPY_FLOAT16;
+    d.grad_in = d.grad_out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(N), NULL, false);
+    OK(spy_tensor_fill(d.grad_in, 0));
+    spy_tensor *mixed = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_tensor_fill(mixed, 0.5));
+    OK(spy_call_backward(fn("poly_half"), SPY_ARGS(spy_arg_tensor("x", mixed), spy_arg_tensor("w", w), spy_arg_tensor("_result", r))));
+    spy_tensor *end = spy_create_slice(d.grad_in, 0, N - 2, N, 1);
+    HOLDS(end, 0.25, 0.25);
+    double *xd = (double *)malloc(N * sizeof *xd), want = 0, got = 0;
+    for (int i = 0; i < N; i++) xd[i] = 1e-7 * i + 1;
+    for (int i = 0; i < N; i++) want += xd[i] * xd[i];
+    spy_tensor *dx = typed(SPY_FLOAT64, NULL, SPY_SHAPE(N), xd, true), *dw = typed(SPY_FLOAT64, NULL, SPY_SHAPE(), NULL, true), *dr = typed(SPY_FLOAT64, NULL, SPY_SHAPE(N), NULL, true);
+    OK(spy_tensor_fill(dw, 1));
+    OK(spy_tensor_fill(spy_tensor_grad(dr), 1));
+    OK(spy_call_backward(fn("poly_double"), SPY_ARGS(spy_arg_tensor("x", dx), spy_arg_tensor("w", dw), spy_arg_tensor("_result", dr))));
+    OK(spy_tensor_read(spy_tensor_grad(dw), &got, sizeof got));
+    assert_true(fabs(got - want) < 1e-9 * want);
+    RELEASE(x, w, r, wide, d.grad_in, mixed, end, dx, dw, dr);
+    free(xd);
+}
+
+// One tensor for two parameters, alike or turned; views of what has gradients.
+static void test_shared_memory(void **state) {
+    NEEDS_DEVICE();
+    enum { N = 30 };
+    float *data = wave(N * N);
+    double want[N * N];
+    spy_tensor *x = floats(SPY_SHAPE(N, N), data), *t = MADE(spy_tensor, spy_create_transpose(x, SPY_DIMS(1, 0))), *r = seeded(SPY_SHAPE(N, N));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", x), spy_arg_tensor("_result", r))));
+    for (int i = 0; i < N * N; i++) want[i] = 2 * (double)data[i];
+    HOLDS_ALL(spy_tensor_grad(x), want, N * N);
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", t), spy_arg_tensor("_result", r))));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) want[i * N + j] = 2 * (double)data[j * N + i];
+    HOLDS_ALL(spy_tensor_grad(x), want, N * N);
+    OK(spy_tensor_zero_grad(x));
+    // the first row for all of the matrix
+    spy_tensor *row = MADE(spy_tensor, spy_create_select(x, 0, 0));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", row), spy_arg_tensor("_result", r))));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) want[i * N + j] = (double)data[j];
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++) want[j] += (double)data[i * N + j];
+    HOLDS_ALL(spy_tensor_grad(x), want, N * N);
+    // every second column, from the last on
+    spy_tensor *columns = MADE(spy_tensor, spy_create_slice(x, 1, SPY_INDEX_NONE, SPY_INDEX_NONE, -2)), *rc = seeded(SPY_SHAPE(N, N / 2));
+    OK(spy_tensor_zero_grad(x));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", columns), spy_arg_f32("w", 3), spy_arg_tensor("_result", rc))));
+    for (int i = 0; i < N * N; i++) want[i] = i % 2 ? 3 : 0;
+    HOLDS_ALL(spy_tensor_grad(x), want, N * N);
+    // one element, stretched
+    spy_tensor *one = floats(SPY_SHAPE(1), (float[]){ 2 }), *many = MADE(spy_tensor, spy_create_broadcast(one, SPY_SHAPE(N, N)));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", many), spy_arg_f32("w", 3), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(one), 3.0 * N * N);
+    // floats of a tensor of vectors
+    spy_tensor *v = typed(SPY_DTYPE_DEFAULT, "float3", SPY_SHAPE(2), NULL, true), *flat = MADE(spy_tensor, spy_create_flat_view(v)), *r6 = seeded(SPY_SHAPE(2, 3));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", flat), spy_arg_f32("w", 3), spy_arg_tensor("_result", r6))));
+    HOLDS(spy_tensor_grad(v), 3, 3, 3, 3, 3, 3);
+    spy_tensor *plain = MADE(spy_tensor, spy_create_detached(x));
+    assert_null(spy_tensor_grad(plain));
+    RELEASE(x, t, r, row, columns, rc, one, many, v, flat, r6, plain);
+    free(data);
+}
+
+// Where the element is, in dimensions that a sum walks in another order.
+static void test_places(void **state) {
+    NEEDS_DEVICE();
+    enum { R = 40, C = 70 };
+    float *x = wave(R * C), w[C];
+    double dw[C] = { 0 }, dv[C] = { 0 };
+    for (int i = 0; i < C; i++) w[i] = (float)i;
+    for (int i = 0; i < R; i++)
+        for (int j = 0; j < C; j++) {
+            dw[j] += (double)x[i * C + j] * (j + 10 * i);
+            dv[j] += (double)x[i * C + j] * j;
+        }
+    spy_tensor *tx = floats(SPY_SHAPE(R, C), x), *tw = floats(SPY_SHAPE(C), w), *r = seeded(SPY_SHAPE(R, C));
+    OK(spy_call_backward(fn("at_place"), SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_tensor("w", tw), spy_arg_call_id("at"), spy_arg_tensor("_result", r))));
+    expect_floats(spy_tensor_grad(tw), dw, C, 1e-4, __FILE__, __LINE__);
+    for (int groups = 0; groups < 2; groups++) {
+        spy_call_options o;
+        memset(&o, 0, sizeof o);
+        o.mode = SPY_CALL_BACKWARD;
+        if (groups) o.call_group_shape = SPY_SHAPE(4, 8);
+        if (groups) o.thread_group_size[0] = 96;
+        OK(spy_tensor_zero_grad(tw));
+        OK(spy_call_with(fn("where"), SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_tensor("w", tw), spy_arg_tensor("_result", r)), &o));
+        expect_floats(spy_tensor_grad(tw), dv, C, 1e-4, __FILE__, __LINE__);
+    }
+    RELEASE(tx, tw, r);
+    free(x);
+}
+
+// >>tensors taken whole
+
+static void test_whole(void **state) {
+    NEEDS_DEVICE();
+    enum { N = 20 };
+    float x[N], w3[9];
+    double g[3] = { 0 }, dx[N], by_row[3] = { 0 };
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 5);
+    for (int i = 0; i < 9; i++) w3[i] = (float)i;
+    for (int i = 0; i < N; i++) {
+        g[i % 3] += (double)x[i] * 1;
+        g[0] += (double)x[i] * (1 + i % 3);
+        by_row[i % 3] += (double)x[i];
+        dx[i] = 1 + i % 3;
+    }
+    spy_tensor *w = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *tx = floats(SPY_SHAPE(N), x), *r = seeded(SPY_SHAPE(N));
+    spy_args args = SPY_ARGS(spy_arg_tensor("w", w), spy_arg_call_id("i"), spy_arg_tensor("x", tx), spy_arg_tensor("_result", r));
+    OK(spy_call_backward(fn("gather"), args));
+    HOLDS_ALL(spy_tensor_grad(w), g, 3);
+    HOLDS_ALL(spy_tensor_grad(tx), dx, N);
+    OK(spy_tensor_zero_grad(w));
+    OK(spy_call_backward(fn("gather_any"), args));
+    HOLDS_ALL(spy_tensor_grad(w), by_row, 3);
+    spy_tensor *vectors = floats(SPY_SHAPE(3, 3), w3);
+    OK(spy_call_backward(fn("gather3"), SPY_ARGS(spy_arg_tensor("w", vectors), spy_arg_call_id("i"), spy_arg_tensor("x", tx), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(vectors), 0, by_row[0], 0, 0, by_row[1], 0, 0, by_row[2], 0);
+    spy_tensor *same = floats(SPY_SHAPE(N), x), *o = floats(SPY_SHAPE(N), x);
+    OK(spy_call_backward(fn("once"), SPY_ARGS(spy_arg_tensor("w", same), spy_arg_call_id("i"), spy_arg_tensor("x", tx), spy_arg_tensor("_result", r))));
+    double each[N];
+    for (int i = 0; i < N; i++) each[i] = (double)x[i];
+    HOLDS_ALL(spy_tensor_grad(same), each, N);
+    // stores
+    OK(spy_tensor_fill(spy_tensor_grad(o), 2));
+    OK(spy_tensor_zero_grad(tx));
+    OK(spy_call_backward(fn("scatter"), SPY_ARGS(spy_arg_tensor("o", o), spy_arg_call_id("i"), spy_arg_tensor("x", tx))));
+    for (int i = 0; i < N; i++) dx[i] = 4 * (double)x[i];
+    HOLDS_ALL(spy_tensor_grad(tx), dx, N);
+    OK(spy_call(fn("scatter"), SPY_ARGS(spy_arg_tensor("o", o), spy_arg_call_id("i"), spy_arg_tensor("x", tx))));
+    for (int i = 0; i < N; i++) dx[i] = (double)x[i] * (double)x[i];
+    HOLDS_ALL(o, dx, N);
+    OK(spy_tensor_fill(spy_tensor_grad(tx), 3));
+    OK(spy_call_forward_diff(fn("scatter"), SPY_ARGS(spy_arg_tensor("o", o), spy_arg_call_id("i"), spy_arg_tensor("x", tx))));
+    for (int i = 0; i < N; i++) dx[i] = 6 * (double)x[i];
+    HOLDS_ALL(spy_tensor_grad(o), dx, N);
+    // both
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(N);
+    d.data = x;
+    d.grad_in = typed(SPY_FLOAT32, NULL, SPY_SHAPE(N), x, false);
+    d.grad_out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(N), x, false);
+    spy_tensor *rw = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_tensor_zero_grad(tx));
+    OK(spy_call_backward(fn("update"), SPY_ARGS(spy_arg_tensor("o", rw), spy_arg_call_id("i"), spy_arg_tensor("x", tx))));
+    for (int i = 0; i < N; i++) dx[i] = (double)x[i] * (double)x[i];
+    HOLDS_ALL(spy_tensor_grad(tx), dx, N);
+    for (int i = 0; i < N; i++) dx[i] += (double)x[i];
+    HOLDS_ALL(d.grad_out, dx, N);
+    // each element of the call its own row
+    spy_tensor *rows = floats(SPY_SHAPE(2, 3), (float[]){ 1, 2, 3, 4, 5, 6 }), *r2 = seeded(SPY_SHAPE(2));
+    OK(spy_call_backward(fn("sum_row"), SPY_ARGS(spy_arg_tensor("w", rows), spy_arg_tensor("_result", r2))));
+    HOLDS(spy_tensor_grad(rows), 2, 1, 1, 5, 4, 1);
+    // forward mode, without a gradient, and beside sums in several passes, which must not count it again
+    OK(spy_tensor_fill(spy_tensor_grad(w), 1));
+    OK(spy_tensor_fill(spy_tensor_grad(tx), 1));
+    OK(spy_call_forward_diff(fn("gather_any"), args));
+    for (int i = 0; i < N; i++) dx[i] = (double)x[i] + 1 + i % 3;
+    HOLDS_ALL(spy_tensor_grad(r), dx, N);
+    spy_tensor *m = floats(SPY_SHAPE(2, 3), (float[]){ 1, 2, 3, 4, 5, 6 }), *c = floats(SPY_SHAPE(3), (float[]){ 1, 1, 1 }), *q = floats(SPY_SHAPE(2, 1), (float[]){ 1, 1 }), *rm = seeded(SPY_SHAPE(2, 3));
+    OK(spy_tensor_zero_grad(w));
+    OK(spy_call_backward(fn("whole"), SPY_ARGS(spy_arg_tensor("x", m), spy_arg_tensor("w", c), spy_arg_tensor("v", q), spy_arg_tensor("t", w), spy_arg_tensor("_result", rm))));
+    HOLDS(spy_tensor_grad(c), 5, 7, 9);
+    HOLDS(spy_tensor_grad(q), 6, 15);
+    HOLDS(spy_tensor_grad(m), 1, 1, 1, 1, 1, 1);
+    HOLDS(spy_tensor_grad(w), 21, 0, 0);
+    RELEASE(w, tx, r, vectors, same, o, d.grad_in, d.grad_out, rw, rows, r2, m, c, q, rm);
+}
+
+// >>forward mode
+
+static void test_forward(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *w = floats(SPY_SHAPE(1), (float[]){ 4 }), *r = floats(SPY_SHAPE(3), NULL), *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    OK(spy_tensor_fill(spy_tensor_grad(x), 1));
+    OK(spy_tensor_fill(spy_tensor_grad(w), 10));
+    OK(spy_tensor_fill(spy_tensor_grad(r), 77)); // overwritten
+    OK(spy_call_forward_diff(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_f32("b", 1), spy_arg_tensor("_result", r))));
+    HOLDS(r, 5, 18, 39);
+    HOLDS(spy_tensor_grad(r), 9 + 10, 17 + 40, 25 + 90); // (2 w x + b) x' + x x w'
+    OK(spy_call_forward_diff(fn("two"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("a", r), spy_arg_tensor("b", plain))));
+    HOLDS(plain, 3, 6, 9);
+    HOLDS(spy_tensor_grad(r), 2, 4, 6);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_forward_diff(fn("poly"), SPY_ARGS(spy_arg_tensor("x", plain), spy_arg_f32("w", 1), spy_arg_f32("b", 1), spy_arg_tensor("_result", r))),
+          "none of its inputs has a gradient");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_forward_diff(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1), spy_arg_f32("b", 1), spy_arg_tensor("_result", plain))),
+          "none of its outputs has a gradient");
+    RELEASE(x, w, r, plain);
+}
+
+// >>what is refused
+
+static void test_tensor_errors(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *good = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false), *small = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false), *ints = typed(SPY_INT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(3);
+    d.with_grad = true;
+    d.dtype = SPY_INT32;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "spy_create_tensor", "with_grad", "int", "no gradients");
+    d.dtype = SPY_DTYPE_DEFAULT;
+    d.type = "Lost";
+    d.module = module;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "Lost", "IDifferentiable");
+    d.type = NULL;
+    d.grad_in = good;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "with_grad", "both");
+    d.with_grad = false;
+    d.grad_out = small;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_SHAPE_MISMATCH, "grad_out", "(3,)", "(2,)");
+    d.grad_out = ints;
+    assert_null(spy_create_tensor(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "grad_out", "float", "int");
+    assert_null(spy_tensor_grad(good)); // none is no error
+    assert_int_equal(spy_take_error(gpu_device).code, SPY_OK);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_tensor_zero_grad(good), "spy_tensor_zero_grad", "no gradients");
+    assert_null(spy_tensor_grad(NULL));
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
+    RELEASE(good, small, ints);
+}
+
+static void test_errors(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3)), *none = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false),
+               *small = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false), *ints = typed(SPY_INT32, NULL, SPY_SHAPE(3), NULL, false), *fresh = NULL;
+    float f;
+    // not differentiable, with Slang's reason
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(fn("plain"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", r))), "spy_call_backward",
+          "plain", "not differentiable", "[Differentiable]", "Slang says", "bwd_diff");
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_forward_diff(fn("plain"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", r))), "not differentiable");
+    // gradients that are missing
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1), spy_arg_tensor("_result", none))), "'_result' has no gradient");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1), spy_out_f32("_result", &f))), "'_result' has no gradient");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1), spy_out_tensor("_result", &fresh))), "'_result' has no gradient");
+    assert_null(fresh);
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1))), "none of its outputs has a gradient");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", none), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))), "none of its inputs has a gradient");
+    // of another shape or type
+    FAILS(SPY_ERROR_SHAPE_MISMATCH,
+          spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_tensor(NULL, small))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
+          "'x'", "(3,)", "(2,)");
+    FAILS(SPY_ERROR_TYPE_MISMATCH,
+          spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_tensor(NULL, ints))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
+          "'x.grad'", "expected float", "int tensor");
+    FAILS(SPY_ERROR_TYPE_MISMATCH,
+          spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_f32(NULL, 1))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
+          "'x.grad'", "inout");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
+          "'x'", "a value and its gradient");
+    FAILS(SPY_ERROR_TYPE_MISMATCH,
+          spy_call_backward(fn("times_n"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_diff_pair("n", SPY_ARGS(spy_arg_i32(NULL, 1), spy_arg_tensor(NULL, none))), spy_arg_tensor("_result", r))),
+          "'n': int has no gradient");
+    spy_tensor *long_r = seeded(SPY_SHAPE(4));
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1), spy_arg_tensor("_result", long_r))), "Shape mismatch");
+    // in memory that is read
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_tensor(NULL, none))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
+          "gradient 'x.grad'", "same memory as 'x'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", r), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))), "same memory as '_result.grad'");
+    // a struct in which it would be lost
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_backward(fn("use_lost2"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_tensor("a", x))), spy_arg_f32("x", 1), spy_arg_tensor("_result", r))),
+          "'l.a'", "lost in Lost", "IDifferentiable");
+    // atomics in no order
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    o.deterministic = true;
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn("gather"), SPY_ARGS(spy_arg_tensor("w", x), spy_arg_call_id("i"), spy_arg_f32("x", 1), spy_arg_tensor("_result", r)), &o), "'w'", "deterministic");
+    o.mode = (spy_call_mode)9;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1), spy_arg_tensor("_result", r)), &o), "mode is not one of spy_call_mode");
+    o.mode = SPY_CALL_BACKWARD;
+    o.deterministic = false;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch(fn("times"), (spy_uint3){ 1, 1, 1 }, SPY_NO_ARGS, &o), "a dispatch computes no gradients");
+    HOLDS(spy_tensor_grad(x), 0, 0, 0); // nothing was touched
+    HOLDS(spy_tensor_grad(r), 1, 1, 1);
+    RELEASE(x, r, none, small, ints, long_r);
+}
+
+// >>lists, preludes, empty calls
+
+static void test_elsewhere(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(300, 200), NULL), *w = floats(SPY_SHAPE(200), NULL), *r = seeded(SPY_SHAPE(300, 200));
+    OK(spy_tensor_fill(x, 2));
+    OK(spy_tensor_fill(w, 3));
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    o.append_to = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", r));
+    for (int deterministic = 0; deterministic < 2; deterministic++) {
+        o.deterministic = deterministic;
+        OK(spy_call_with(fn("times"), args, &o));
+    }
+    OK(spy_list_finish(o.append_to));
+    HOLDS(MADE(spy_tensor, spy_create_slice(spy_tensor_grad(w), 0, 0, 1, 1)), 0);
+    OK(spy_list_submit(o.append_to));
+    OK(spy_list_submit(o.append_to));
+    double want[200];
+    for (int i = 0; i < 200; i++) want[i] = 4 * 600;
+    HOLDS_ALL(spy_tensor_grad(w), want, 200);
+    spy_release_command_list(o.append_to);
+    // nothing to do
+    spy_tensor *empty = floats(SPY_SHAPE(0), NULL), *re = floats(SPY_SHAPE(0), NULL), *one = floats(SPY_SHAPE(1), (float[]){ 1 });
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", empty), spy_arg_tensor("w", one), spy_arg_tensor("_result", re))));
+    HOLDS(spy_tensor_grad(one), 0);
+    char text[20000];
+    o.append_to = NULL;
+    o.deterministic = false;
+    assert_true(spy_explain_call_with(fn("times"), args, &o, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "bwd_diff(spy_element)"));
+    assert_non_null(strstr(text, "w.grad"));
+    RELEASE(x, w, r, empty, re, one);
+}
+
+int main(void) {
+    spy_device_desc desc = gpu_desc();
+    gpu_device = gpu_open(&desc);
+    if (gpu_device) module = gpu_module(gpu_device, "gradients", source);
+    if (gpu_device && !module) {
+        print_error("%s\n", spy_take_error(gpu_device).message);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_style),         cmocka_unit_test(test_numbers),       cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_inout),         cmocka_unit_test(test_structs),       cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
+        cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    spy_release_device(gpu_device);
+    return failed;
+}
