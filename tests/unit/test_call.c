@@ -4,6 +4,7 @@
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #include "call/call_internal.h"
+#include "api/gradient.h"
 #endif
 
 // >>counting the process's allocations (not under sanitizers, which have their own malloc)
@@ -50,6 +51,7 @@ static const char source[] = "float f(float x) { return x + 1; }\n"
                              "void own(uint t : SV_DispatchThreadID, uniform float* p, uniform float v) { p[t] = v; }\n"
                              "T sumv<T : IArithmetic, let N : int>(vector<T, N> v) { return v[0]; }\n"
                              "uniform float gain;\nfloat gained(float x) { return x * gain; }\n"
+                             "[Differentiable] float times(float x, float w) { return x * w; }\n"
                              "float mat(float4x4 m, float4x4 n, float x) { return m[0][0] + n[0][0] + x; }\n";
 
 typedef struct bench {
@@ -507,6 +509,64 @@ static void test_no_allocations(void **state) {
 }
 
 // The same for calls with options and for dispatches, direct and indirect; nothing is compiled again either.
+// Backward calls in one pass, in several, and with sums that a second dispatch finishes.
+static void test_no_allocations_backward(void **state) {
+    bench t;
+    spyi_null_desc d = defaults();
+    (void)state;
+    d.no_log = true;
+    open_with(&t, &d, NULL);
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.with_grad = true;
+    spy_tensor *x[2], *w[3], *r[2];
+    for (int i = 0; i < 2; i++) {
+        desc.shape = i ? SPY_SHAPE(30, 40) : SPY_SHAPE(100000);
+        x[i] = spy_create_tensor(t.device, &desc);
+        r[i] = spy_create_tensor(t.device, &desc);
+    }
+    desc.shape = SPY_SHAPE(1);
+    w[0] = spy_create_tensor(t.device, &desc);
+    desc.shape = SPY_SHAPE(40);
+    w[1] = spy_create_tensor(t.device, &desc);
+    desc.shape = SPY_SHAPE(30, 1);
+    w[2] = spy_create_tensor(t.device, &desc);
+    spy_function *times = fn(&t, "times");
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.mode = SPY_CALL_BACKWARD;
+    options.deterministic = true;
+    size_t before = 0;
+    spy_device_stats first;
+    memset(&first, 0, sizeof first);
+    for (int i = 0; i < 600; i++) {
+        if (i == 100) {
+            first = spy_get_device_stats(t.device);
+#if TEST_COUNTS_MALLOC
+            before = malloc_calls;
+#endif
+        }
+        spy_status s = spy_call(times, SPY_ARGS(spy_arg_tensor("x", x[0]), spy_arg_tensor("w", w[0]), spy_arg_tensor("_result", r[0])));
+        s |= spy_call_backward(times, SPY_ARGS(spy_arg_tensor("x", x[0]), spy_arg_f32("w", (float)i), spy_arg_tensor("_result", r[0])));
+        s |= spy_call_backward(times, SPY_ARGS(spy_arg_tensor("x", x[1]), spy_arg_tensor("w", w[1]), spy_arg_tensor("_result", r[1])));
+        s |= spy_call_backward(times, SPY_ARGS(spy_arg_tensor("x", w[2]), spy_arg_tensor("w", w[1]), spy_arg_tensor("_result", r[1])));
+        s |= spy_call_with(times, SPY_ARGS(spy_arg_tensor("x", x[0]), spy_arg_tensor("w", w[0]), spy_arg_tensor("_result", r[0])), &options);
+        s |= spy_call_forward_diff(times, SPY_ARGS(spy_arg_tensor("x", x[0]), spy_arg_tensor("w", w[0]), spy_arg_tensor("_result", r[0])));
+        good(&t, s);
+    }
+    spy_device_stats last = spy_get_device_stats(t.device);
+    assert_int_equal(last.dispatches - first.dispatches, 500 * (1 + 1 + 1 + 2 + 2 + 1));
+    assert_int_equal(last.driver_allocations, first.driver_allocations);
+    assert_int_equal(last.pool_bytes, first.pool_bytes);
+    assert_true(last.submits - first.submits <= 500);
+#if TEST_COUNTS_MALLOC
+    assert_int_equal(malloc_calls - before, last.dispatches - first.dispatches);
+#else
+    (void)before;
+#endif
+    close_bench(&t);
+}
+
 static void test_no_allocations_with(void **state) {
     bench t;
     spyi_null_desc d = defaults();
@@ -904,7 +964,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barriers),   cmocka_unit_test(test_barriers_of_storage), cmocka_unit_test(test_barriers_at_random), cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_folding),    cmocka_unit_test(test_variants), cmocka_unit_test(test_no_pointers),            cmocka_unit_test(test_eviction),           cmocka_unit_test(test_generic_sizes),
-        cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_no_allocations_with), cmocka_unit_test(test_release_while_held), cmocka_unit_test(test_results_wait),    cmocka_unit_test(test_device_lost), cmocka_unit_test(test_device_lost_recording), cmocka_unit_test(test_barrier_after_failure), cmocka_unit_test(test_failures),      cmocka_unit_test(test_memory_retry),       cmocka_unit_test(test_host_memory), cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_no_allocations_backward), cmocka_unit_test(test_no_allocations_with), cmocka_unit_test(test_release_while_held), cmocka_unit_test(test_results_wait),    cmocka_unit_test(test_device_lost), cmocka_unit_test(test_device_lost_recording), cmocka_unit_test(test_barrier_after_failure), cmocka_unit_test(test_failures),      cmocka_unit_test(test_memory_retry),       cmocka_unit_test(test_host_memory), cmocka_unit_test(test_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

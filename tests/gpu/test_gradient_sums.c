@@ -1,0 +1,160 @@
+// Sums of gradients at length: the same bits in every run when asked for, exact enough for any order of magnitude, and a training
+// loop that neither allocates nor submits more than once an iteration.
+#include "gpu_test.h"
+
+#include <math.h>
+
+spy_device *gpu_device;
+static spy_module *module;
+
+static const char source[] = "import slangpy;\n"
+                             "[Differentiable] float times(float x, float w) { return x * w; }\n"
+                             "void add_all(AtomicTensor<float, 1> sum, float x) { sum.add(0, x); }\n"
+                             "[Differentiable] float loss(float w, float b, no_diff float x, no_diff float y) { float d = w * x + b - y; return d * d; }\n"
+                             "void step(inout float w, inout float g) { w = w - 0.0001 * g; g = 0; }\n";
+
+#define NEEDS_DEVICE()                                                                                       \
+    do {                                                                                                     \
+        (void)state;                                                                                         \
+        if (!gpu_device) {                                                                                   \
+            print_message("skipped: no Vulkan device\n");                                                    \
+            skip();                                                                                          \
+        }                                                                                                    \
+    } while (0)
+
+static spy_tensor *floats(spy_shape shape, const float *data, bool grad) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = shape;
+    d.data = data;
+    d.with_grad = grad;
+    return MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+}
+
+static spy_function *fn(const char *name) {
+    return MADE(spy_function, spy_find_function(module, name));
+}
+
+// Numbers over 12 decades, of both signs: the sum of their magnitudes is far from their sum.
+static float decades(size_t i) {
+    uint32_t h = (uint32_t)i * 2654435761u;
+    h ^= h >> 16;
+    h *= 2246822519u;
+    h ^= h >> 13;
+    double exponent = (h & 0xffff) / 65536.0 * 12 - 6;
+    return (float)(pow(10, exponent) * (h & 0x10000 ? 1 : -1) * (1 + (h >> 17) / 32768.0));
+}
+
+// One run: the gradient of w, which all elements share.
+static float run_sum(spy_tensor *x, spy_tensor *w, spy_tensor *seeds, bool deterministic) {
+    spy_call_options o;
+    float sum = 0;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_BACKWARD;
+    o.deterministic = deterministic;
+    OK(spy_tensor_zero_grad(w));
+    OK(spy_call_with(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", seeds)), &o));
+    OK(spy_tensor_read(spy_tensor_grad(w), &sum, sizeof sum));
+    return sum;
+}
+
+static void test_deterministic(void **state) {
+    NEEDS_DEVICE();
+    size_t n = test_count((size_t)1 << 24) & ~(size_t)3, runs = test_count(100);
+    if (runs < 5) runs = 5;
+    float *data = (float *)malloc(n * sizeof *data);
+    double sum = 0, magnitude = 0;
+    for (size_t i = 0; i < n; i++) {
+        data[i] = decades(i);
+        sum += (double)data[i];
+        magnitude += fabs((double)data[i]);
+    }
+    spy_tensor *x = floats(SPY_SHAPE((int64_t)n), data, false), *w = floats(SPY_SHAPE(1), (float[]){ 1 }, true), *r = floats(SPY_SHAPE((int64_t)n), NULL, true);
+    OK(spy_tensor_fill(spy_tensor_grad(r), 1));
+    float first = run_sum(x, w, r, true);
+    for (size_t i = 1; i < runs; i++) {
+        float again = run_sum(x, w, r, true);
+        assert_memory_equal(&again, &first, sizeof first);
+    }
+    float any = run_sum(x, w, r, false);
+    print_message("%zu values, sum %.9g: deterministic off by %.3g of the magnitudes, the other mode by %.3g\n", n, sum,
+                  fabs((double)first - sum) / magnitude, fabs((double)any - sum) / magnitude);
+    assert_true(fabs((double)first - sum) <= 1e-5 * magnitude);
+    assert_true(fabs((double)any - sum) <= 1e-5 * magnitude);
+    // The control: an atomic a thread adds in another order each time.
+    spy_tensor *atomic = floats(SPY_SHAPE(1), NULL, false);
+    float control = 0;
+    size_t others = 0;
+    for (size_t i = 0; i < 30 && !others; i++) {
+        float again;
+        OK(spy_tensor_fill(atomic, 0));
+        OK(spy_call(fn("add_all"), SPY_ARGS(spy_arg_tensor("sum", atomic), spy_arg_tensor("x", x))));
+        OK(spy_tensor_read(atomic, &again, sizeof again));
+        if (i == 0) control = again;
+        others += memcmp(&again, &control, sizeof again) != 0;
+    }
+    if (!others) print_message("the control gave the same bits each time: this device runs threads one after another\n");
+    assert_true(others > 0 || sysconf(_SC_NPROCESSORS_ONLN) == 1);
+    spy_release_tensor(x);
+    spy_release_tensor(w);
+    spy_release_tensor(r);
+    spy_release_tensor(atomic);
+    free(data);
+}
+
+static void test_training(void **state) {
+    NEEDS_DEVICE();
+    enum { N = 4096, WARM = 1200, STEPS = 1000 };
+    static float xs[N], ys[N];
+    for (int i = 0; i < N; i++) {
+        xs[i] = (float)i / N;
+        ys[i] = 3 * xs[i] + 1;
+    }
+    spy_tensor *x = floats(SPY_SHAPE(N), xs, false), *y = floats(SPY_SHAPE(N), ys, false), *w = floats(SPY_SHAPE(1), (float[]){ 0 }, true),
+               *b = floats(SPY_SHAPE(1), (float[]){ 0 }, true), *l = floats(SPY_SHAPE(N), NULL, true);
+    OK(spy_tensor_fill(spy_tensor_grad(l), 1));
+    spy_function *loss = fn("loss"), *step = fn("step");
+    spy_device_stats before = { 0 }, after;
+    for (int deterministic = 0; deterministic < 2; deterministic++) {
+        spy_call_options o;
+        memset(&o, 0, sizeof o);
+        o.mode = SPY_CALL_BACKWARD;
+        o.deterministic = deterministic;
+        for (int i = 0; i < WARM + STEPS; i++) {
+            if (i == WARM) before = spy_get_device_stats(gpu_device);
+            spy_args args = SPY_ARGS(spy_arg_tensor("w", w), spy_arg_tensor("b", b), spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("_result", l));
+            OK(spy_call(loss, args));
+            OK(spy_call_with(loss, args, &o));
+            OK(spy_call(step, SPY_ARGS(spy_arg_tensor("w", w), spy_arg_tensor("g", spy_tensor_grad(w)))));
+            OK(spy_call(step, SPY_ARGS(spy_arg_tensor("w", b), spy_arg_tensor("g", spy_tensor_grad(b)))));
+        }
+        after = spy_get_device_stats(gpu_device);
+        print_message("%d iterations: %llu submits, %llu dispatches\n", STEPS, (unsigned long long)(after.submits - before.submits),
+                      (unsigned long long)(after.dispatches - before.dispatches));
+        assert_int_equal(after.driver_allocations, before.driver_allocations);
+        assert_int_equal(after.pool_bytes, before.pool_bytes);
+        assert_int_equal(after.kernels_built, before.kernels_built);
+        assert_true(after.submits - before.submits <= STEPS);
+    }
+    float fitted[2];
+    OK(spy_tensor_read(w, &fitted[0], sizeof(float)));
+    OK(spy_tensor_read(b, &fitted[1], sizeof(float)));
+    assert_float_equal(fitted[0], 3, 0.02);
+    assert_float_equal(fitted[1], 1, 0.02);
+    spy_tensor *all[] = { x, y, w, b, l };
+    for (int i = 0; i < 5; i++) spy_release_tensor(all[i]);
+}
+
+int main(void) {
+    spy_device_desc desc = gpu_desc();
+    gpu_device = gpu_open(&desc);
+    if (gpu_device) module = gpu_module(gpu_device, "sums", source);
+    if (gpu_device && !module) {
+        print_error("%s\n", spy_take_error(gpu_device).message);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deterministic), cmocka_unit_test(test_training) };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    spy_release_device(gpu_device);
+    return failed;
+}
