@@ -539,8 +539,8 @@ static void test_no_allocations_backward(void **state) {
     size_t before = 0;
     spy_device_stats first;
     memset(&first, 0, sizeof first);
-    for (int i = 0; i < 600; i++) {
-        if (i == 100) {
+    for (int i = 0; i < 1000; i++) {
+        if (i == 600) { // the null backend's own list has grown
             first = spy_get_device_stats(t.device);
 #if TEST_COUNTS_MALLOC
             before = malloc_calls;
@@ -555,10 +555,10 @@ static void test_no_allocations_backward(void **state) {
         good(&t, s);
     }
     spy_device_stats last = spy_get_device_stats(t.device);
-    assert_int_equal(last.dispatches - first.dispatches, 500 * (1 + 1 + 1 + 2 + 2 + 1));
+    assert_int_equal(last.dispatches - first.dispatches, 400 * (1 + 1 + 1 + 2 + 2 + 1));
     assert_int_equal(last.driver_allocations, first.driver_allocations);
     assert_int_equal(last.pool_bytes, first.pool_bytes);
-    assert_true(last.submits - first.submits <= 500);
+    assert_true(last.submits - first.submits <= 400);
 #if TEST_COUNTS_MALLOC
     assert_int_equal(malloc_calls - before, last.dispatches - first.dispatches);
 #else
