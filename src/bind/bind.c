@@ -269,9 +269,7 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
                            type->field_count, v->child_count);
     }
     bool constant = a->constant;
-    const spyi_type *lost = a->lost;
     const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
-    if (!differential && !a->lost) a->lost = type;
     int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
@@ -299,7 +297,6 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         }
     }
     a->constant = constant;
-    a->lost = lost;
     for (uint32_t f = 0; good && f < type->field_count; f++)
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,

@@ -55,12 +55,11 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     leaf->differential = spyi_differential(a->types, a->unit, leaf->type);
-    if (a->constant || (!given[0] && !given[1])) return true;
-    if (a->lost)
-        return spyi_no(
-            a, SPY_ERROR_TYPE_MISMATCH,
-            "'%s': its gradient would be lost in %s, which is not declared as %s : IDifferentiable",
-            leaf->path, a->lost->display, a->lost->display);
+    if (!given[0] && !given[1]) return true;
+    if (a->constant && pair && leaf->differential)
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "'%s' is no_diff: nothing would come of the gradient that it is paired with", leaf->path);
+    if (a->constant && !pair) return true;
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
                        leaf->type->display);

@@ -17,8 +17,7 @@ typedef struct spyi_attempt {
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
     uint32_t pair;         // number of the gradient that the next value was given with; 0: none
-    bool constant;         // what is being bound takes no part in derivatives
-    const spyi_type *lost; // a struct without gradients that it lies in; NULL: none
+    bool constant; // what is being bound takes no part in derivatives
     spyi_text reason;
     spy_status status; // of the failure
 } spyi_attempt;
