@@ -153,6 +153,13 @@ static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below
     return false;
 }
 
+// Whether the function gets memory that a derivative of its own may add to.
+static bool spyi_writes_inside(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].untracked || (b->leaves[i].source == SPYI_SOURCE_KIND && b->leaves[i].writes)) return true;
+    return false;
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_BACKWARD;
@@ -176,7 +183,8 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
             a, SPY_ERROR_INVALID_ARGUMENT,
             "none of its outputs has a gradient%s: make their tensors with_grad and give '_result'",
             backward ? " that the call could read" : " to write to");
-    if (!b->grads_inside[backward ? SPYI_GRAD_OUT : SPYI_GRAD_IN] && !spyi_has_role(b, of_inputs, NULL))
+    if (!b->grads_inside[backward ? SPYI_GRAD_OUT : SPYI_GRAD_IN] && !spyi_has_role(b, of_inputs, NULL) &&
+        !spyi_writes_inside(b))
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "none of its inputs has a gradient%s: make their tensors with_grad",
                        backward ? " to add to" : "");

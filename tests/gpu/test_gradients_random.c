@@ -29,19 +29,19 @@ typedef enum form { SCALAR, VECTOR, ARRAY, MATRIX, STRUCT, FORMS } form;
 
 typedef struct param {
     form form;
-    uint32_t scalars;           // components
-    char type[32];              // in Slang
-    char parts[MOST_SCALARS][16]; // "p0.x"
+    uint32_t scalars;             // components
+    char type[48];                // in Slang
+    char parts[MOST_SCALARS][48]; // "p0.x"
     bool no_diff;
     // the argument
-    bool constant;              // a number or a tensor without gradient
+    bool constant; // a number or a tensor without gradient
     bool is_number;
-    bool fields;                // STRUCT: by fields
-    spy_shape shape;            // of the tensor, without the components
-    bool flat;                  // components are trailing dimensions
-    int layout;                 // 0 plain, 1 transposed, 2 every second of the last dimension, 3 reversed
+    bool fields;     // STRUCT: by fields
+    spy_shape shape; // of the tensor, without the components
+    bool flat;       // components are trailing dimensions
+    int layout;      // 0 plain, 1 transposed, 2 every second of the last dimension, 3 reversed
     double *values, *grad, *tangent; // by element of `shape`, then component
-    double *magnitude;          // sums of what is added to grad, without signs
+    double *magnitude;               // sums of what is added to grad, without signs
     spy_tensor *tensor, *field_tensors[2];
 } param;
 
@@ -49,7 +49,7 @@ typedef enum op { LEAF, NUMBER, ADD, SUB, MUL, DIV, SIN, SQRT, OPS } op;
 
 typedef struct node {
     op op;
-    uint32_t a, b;     // operands; LEAF: parameter and component
+    uint32_t a, b; // operands; LEAF: parameter and component
     double value;
 } node;
 
@@ -61,7 +61,7 @@ typedef struct function {
     param params[MOST_PARAMS];
     node nodes[MOST_NODES];
     uint32_t results[4];
-    char result_type[16];
+    char result_type[32];
 } function;
 
 static const char *scalar_name(spy_dtype t) {
@@ -82,17 +82,20 @@ static void make_param(function *f, uint32_t index) {
     case VECTOR:
         p->scalars = 2 + draw(3);
         snprintf(p->type, sizeof p->type, "%s%u", s, p->scalars);
-        for (uint32_t i = 0; i < p->scalars; i++) snprintf(p->parts[i], sizeof p->parts[i], "p%u.%c", index, "xyzw"[i]);
+        for (uint32_t i = 0; i < p->scalars; i++)
+            snprintf(p->parts[i], sizeof p->parts[i], "p%u.%c", index, "xyzw"[i]);
         break;
     case ARRAY:
         p->scalars = 2 + draw(4);
         snprintf(p->type, sizeof p->type, "%s[%u]", s, p->scalars);
-        for (uint32_t i = 0; i < p->scalars; i++) snprintf(p->parts[i], sizeof p->parts[i], "p%u[%u]", index, i);
+        for (uint32_t i = 0; i < p->scalars; i++)
+            snprintf(p->parts[i], sizeof p->parts[i], "p%u[%u]", index, i);
         break;
     case MATRIX:
         p->scalars = 4;
         snprintf(p->type, sizeof p->type, "%s2x2", s);
-        for (uint32_t i = 0; i < 4; i++) snprintf(p->parts[i], sizeof p->parts[i], "p%u[%u][%u]", index, i / 2, i % 2);
+        for (uint32_t i = 0; i < 4; i++)
+            snprintf(p->parts[i], sizeof p->parts[i], "p%u[%u][%u]", index, i / 2, i % 2);
         break;
     default:
         p->scalars = 3;
@@ -130,18 +133,21 @@ static void make_function(function *f) {
     for (uint32_t i = 0; i < f->param_count; i++) make_param(f, i);
     f->params[0].no_diff = false;
     f->result_scalars = 1 + draw(4);
-    if (f->result_scalars > 1) snprintf(f->result_type, sizeof f->result_type, "%s%u", scalar_name(f->dtype), f->result_scalars);
+    if (f->result_scalars > 1)
+        snprintf(f->result_type, sizeof f->result_type, "%s%u", scalar_name(f->dtype), f->result_scalars);
     else snprintf(f->result_type, sizeof f->result_type, "%s", scalar_name(f->dtype));
     for (uint32_t i = 0; i < f->result_scalars; i++) {
         f->results[i] = make_node(f, f->result_scalars > 2 ? 2 : 3);
         const node *root = &f->nodes[f->results[i]];
-        if (root->op == LEAF && f->params[root->a].no_diff) { // alone in a vector it stops Slang 2026.14.1 in forward mode
+        if (root->op == LEAF &&
+            f->params[root->a].no_diff) { // alone in a vector it stops Slang 2026.14.1 in forward mode
             node sum = { ADD, f->results[i], f->results[i], 0 };
             f->nodes[f->node_count] = sum;
             f->results[i] = f->node_count++;
         }
         if (i > 0) continue;
-        node leaf = { LEAF, 0, 0, 0 }, product = { MUL, f->results[0], 0, 0 }; // something always depends on p0
+        node leaf = { LEAF, 0, 0, 0 },
+             product = { MUL, f->results[0], 0, 0 }; // something always depends on p0
         f->nodes[f->node_count] = leaf;
         product.b = f->node_count++;
         f->nodes[f->node_count] = product;
@@ -165,7 +171,10 @@ static size_t put_node(const function *f, uint32_t index, char *out, size_t capa
     case LEAF: return put(out, capacity, at, f->params[n->a].parts[n->b]);
     case NUMBER: snprintf(text, sizeof text, "%s(%.9g)", s, n->value); return put(out, capacity, at, text);
     case SIN: at = put(out, capacity, at, "sin("); break;
-    case SQRT: snprintf(text, sizeof text, "sqrt(%s(1) + ", s); at = put(out, capacity, at, text); break;
+    case SQRT:
+        snprintf(text, sizeof text, "sqrt(%s(1) + ", s);
+        at = put(out, capacity, at, text);
+        break;
     default: at = put(out, capacity, at, "("); break;
     }
     at = put_node(f, n->a, out, capacity, at);
@@ -192,11 +201,12 @@ static size_t put_function(const function *f, uint32_t number_, char *out, size_
     at = put(out, capacity, at, text);
     for (uint32_t i = 0; i < f->param_count; i++) {
         const param *p = &f->params[i];
-        char type[32];
+        char type[48];
         snprintf(type, sizeof type, "%s", p->type);
         char *bracket = strchr(type, '[');
         if (bracket) *bracket = 0; // "float p1[3]"
-        snprintf(text, sizeof text, "%s%s%s p%u%s", i ? ", " : "", p->no_diff ? "no_diff " : "", type, i, bracket ? strchr(p->type, '[') : "");
+        snprintf(text, sizeof text, "%s%s%s p%u%s", i ? ", " : "", p->no_diff ? "no_diff " : "", type, i,
+                 bracket ? strchr(p->type, '[') : "");
         at = put(out, capacity, at, text);
     }
     snprintf(text, sizeof text, ") { return %s(", f->result_type);
@@ -215,7 +225,8 @@ typedef struct dual {
 } dual;
 
 // `values`: of all parameters at one element; the one that is differentiated by.
-static dual evaluate(const function *f, uint32_t index, double values[][MOST_SCALARS], double tangents[][MOST_SCALARS]) {
+static dual evaluate(const function *f, uint32_t index, double values[][MOST_SCALARS],
+                     double tangents[][MOST_SCALARS]) {
     const node *n = &f->nodes[index];
     dual a = { 0, 0 }, b = { 0, 0 }, r;
     if (n->op > NUMBER) a = evaluate(f, n->a, values, tangents);
@@ -267,7 +278,10 @@ static void to_bytes(spy_dtype t, const double *from, void *to, size_t n) {
             float value = (float)from[i];
             uint32_t bits; // numbers here are halves already, and not small
             memcpy(&bits, &value, 4);
-            uint16_t half = value == 0 ? 0 : (uint16_t)((bits >> 16 & 0x8000) | (((bits >> 23 & 0xff) - 112) << 10) | (bits >> 13 & 0x3ff));
+            uint16_t half = value == 0
+                                ? 0
+                                : (uint16_t)((bits >> 16 & 0x8000) | (((bits >> 23 & 0xff) - 112) << 10) |
+                                             (bits >> 13 & 0x3ff));
             ((uint16_t *)to)[i] = half;
         }
     }
@@ -305,7 +319,8 @@ static void read_all(spy_tensor *t, spy_dtype dtype, double *values, size_t n) {
 }
 
 // A tensor with gradients of that shape, laid out in some way.
-static spy_tensor *laid_out(spy_module *module, spy_dtype dtype, const char *type, spy_shape shape, int layout, bool grad) {
+static spy_tensor *laid_out(spy_module *module, spy_dtype dtype, const char *type, spy_shape shape,
+                            int layout, bool grad) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.shape = shape;
@@ -326,7 +341,8 @@ static spy_tensor *laid_out(spy_module *module, spy_dtype dtype, const char *typ
         view = MADE(spy_tensor, spy_create_transpose(base, order));
     }
     if (layout == 2) view = MADE(spy_tensor, spy_create_slice(base, last, SPY_INDEX_NONE, SPY_INDEX_NONE, 2));
-    if (layout == 3) view = MADE(spy_tensor, spy_create_slice(base, last, SPY_INDEX_NONE, SPY_INDEX_NONE, -1));
+    if (layout == 3)
+        view = MADE(spy_tensor, spy_create_slice(base, last, SPY_INDEX_NONE, SPY_INDEX_NONE, -1));
     if (view != base) spy_release_tensor(base);
     return view;
 }
@@ -350,12 +366,14 @@ static void make_argument(spy_module *module, function *f, param *p, const spy_s
     if (p->is_number) return;
     if (p->fields) { // a, and b
         double *part = (double *)malloc(n * 2 * sizeof *part);
-        char vector[16];
+        char vector[32];
         snprintf(vector, sizeof vector, "%s2", scalar_name(f->dtype));
         for (int k = 0; k < 2; k++) {
-            p->field_tensors[k] = laid_out(module, f->dtype, k ? vector : NULL, p->shape, p->layout, !p->constant);
+            p->field_tensors[k] =
+                laid_out(module, f->dtype, k ? vector : NULL, p->shape, p->layout, !p->constant);
             for (size_t i = 0; i < n; i++)
-                for (int c = 0; c < k + 1; c++) part[i * (size_t)(k + 1) + (size_t)c] = p->values[i * 3 + (size_t)(k + c)];
+                for (int c = 0; c < k + 1; c++)
+                    part[i * (size_t)(k + 1) + (size_t)c] = p->values[i * 3 + (size_t)(k + c)];
             write_all(p->field_tensors[k], f->dtype, part, n * (size_t)(k + 1));
         }
         free(part);
@@ -365,7 +383,8 @@ static void make_argument(spy_module *module, function *f, param *p, const spy_s
     bool flat = p->flat && shape.rank + 2 <= SPY_MAX_RANK;
     if (flat && p->form == MATRIX) shape.dims[shape.rank++] = 2, shape.dims[shape.rank++] = 2;
     else if (flat) shape.dims[shape.rank++] = p->scalars;
-    p->tensor = laid_out(module, f->dtype, flat || p->form == SCALAR ? NULL : p->type, shape, p->layout, !p->constant);
+    p->tensor = laid_out(module, f->dtype, flat || p->form == SCALAR ? NULL : p->type, shape, p->layout,
+                         !p->constant);
     write_all(p->tensor, f->dtype, p->values, total);
 }
 
@@ -412,7 +431,8 @@ static spy_shape random_shape(void) {
     return s;
 }
 
-static void check_near(double got, double want, double magnitude, double tolerance, const char *what, uint32_t i) {
+static void check_near(double got, double want, double magnitude, double tolerance, const char *what,
+                       uint32_t i) {
     if (fabs(got - want) <= tolerance * (magnitude + fabs(want)) + tolerance * 1e-2) return;
     print_error("%s %u: got %.9g, expected %.9g (of magnitude %.9g)\n", what, i, got, want, magnitude);
     fail();
@@ -436,7 +456,8 @@ static void reference(function *f, const spy_shape *call, const double *seeds, d
                 size_t at = (size_t)element_of(call, &f->params[p].shape, n) * f->params[p].scalars + c;
                 unit[p][c] = 1;
                 for (uint32_t r = 0; r < f->result_scalars; r++) {
-                    double term = seeds[(size_t)n * f->result_scalars + r] * evaluate(f, f->results[r], values, unit).d;
+                    double term =
+                        seeds[(size_t)n * f->result_scalars + r] * evaluate(f, f->results[r], values, unit).d;
                     f->params[p].grad[at] += term;
                     f->params[p].magnitude[at] += fabs(term);
                 }
@@ -461,13 +482,17 @@ static void check_call(spy_module *module, function *f, uint32_t number_) {
     for (uint32_t d = 0; d < joint.rank; d++) joint.dims[d] = 1;
     for (uint32_t i = 0; i < f->param_count; i++)
         for (uint32_t d = 0; d < f->params[i].shape.rank; d++) {
-            int64_t size = f->params[i].shape.dims[d], *to = &joint.dims[joint.rank - f->params[i].shape.rank + d];
+            int64_t size = f->params[i].shape.dims[d],
+                    *to = &joint.dims[joint.rank - f->params[i].shape.rank + d];
             if (size > *to) *to = size;
         }
     size_t total = (size_t)count_of(&joint) * f->result_scalars;
-    double *seeds = (double *)malloc(total * sizeof *seeds), *tangents = (double *)malloc(total * sizeof *tangents), *got = (double *)malloc(total * sizeof *got);
+    double *seeds = (double *)malloc(total * sizeof *seeds),
+           *tangents = (double *)malloc(total * sizeof *tangents),
+           *got = (double *)malloc(total * sizeof *got);
     for (size_t i = 0; i < total; i++) seeds[i] = number();
-    spy_tensor *result = laid_out(module, f->dtype, f->result_scalars > 1 ? f->result_type : NULL, joint, (int)draw(4), true);
+    spy_tensor *result =
+        laid_out(module, f->dtype, f->result_scalars > 1 ? f->result_type : NULL, joint, (int)draw(4), true);
     write_all(spy_tensor_grad(result), f->dtype, seeds, total);
     for (uint32_t i = 0; i < f->param_count; i++) {
         param *p = &f->params[i];
@@ -488,7 +513,10 @@ static void check_call(spy_module *module, function *f, uint32_t number_) {
     o.deterministic = draw(3) == 0;
     OK(spy_call_with(MADE(spy_function, spy_find_function(module, name)), list, &o));
     reference(f, &joint, seeds, tangents);
-    double tolerance = f->dtype == SPY_FLOAT64 ? 1e-11 : f->dtype == SPY_FLOAT32 ? 2e-5 : 3e-2, left = 0, scale = 0;
+    double tolerance = f->dtype == SPY_FLOAT64   ? 1e-11
+                       : f->dtype == SPY_FLOAT32 ? 2e-5
+                                                 : 3e-2,
+           left = 0, scale = 0;
     for (uint32_t i = 0; i < f->param_count; i++) {
         param *p = &f->params[i];
         size_t n = (size_t)count_of(&p->shape) * p->scalars;
@@ -497,7 +525,9 @@ static void check_call(spy_module *module, function *f, uint32_t number_) {
         move_gradient(f, p, grad, false);
         for (size_t k = 0; k < n; k++) {
             // cancellation inside the function is not seen in magnitude: values are of order 1
-            check_near(grad[k], p->grad[k], p->magnitude[k] + (double)count_of(&joint) / (double)(n / p->scalars) * 4, tolerance, names[i], (uint32_t)k);
+            check_near(grad[k], p->grad[k],
+                       p->magnitude[k] + (double)count_of(&joint) / (double)(n / p->scalars) * 4, tolerance,
+                       names[i], (uint32_t)k);
             left += grad[k] * p->tangent[k];
             scale += fabs(grad[k] * p->tangent[k]);
         }
@@ -538,7 +568,8 @@ static void test_random(void **state) {
     size_t capacity = 1 << 20;
     char *source = (char *)malloc(capacity);
     for (size_t done = 0; done < functions; done += A_MODULE) {
-        size_t n = functions - done < A_MODULE ? functions - done : A_MODULE, at = put(source, capacity, 0, head);
+        size_t n = functions - done < A_MODULE ? functions - done : A_MODULE,
+               at = put(source, capacity, 0, head);
         char name[32];
         for (size_t i = 0; i < n; i++) make_function(&list[i]);
         for (size_t i = 0; i < n; i++) at = put_function(&list[i], (uint32_t)i, source, capacity, at);
