@@ -58,7 +58,8 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     if (!given[0] && !given[1]) return true;
     if (a->constant && pair && leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                       "'%s' is no_diff: nothing would come of the gradient that it is paired with", leaf->path);
+                       "'%s' is no_diff: nothing would come of the gradient that it is paired with",
+                       leaf->path);
     if (a->constant && !pair) return true;
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
@@ -156,7 +157,8 @@ static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below
 // Whether the function gets memory that a derivative of its own may add to.
 static bool spyi_writes_inside(const spyi_bound *b) {
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (b->leaves[i].untracked || (b->leaves[i].source == SPYI_SOURCE_KIND && b->leaves[i].writes)) return true;
+        if (b->leaves[i].untracked || (b->leaves[i].source == SPYI_SOURCE_KIND && b->leaves[i].writes))
+            return true;
     return false;
 }
 

@@ -505,16 +505,12 @@ static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bo
         *several = true;
         status = spyi_choose(s, &variant, error);
     }
-    if (status != SPY_OK || !*several) {
-        launch->pass = 0;
-        return status;
-    }
     launch->pass = 0;
     launch->finishes = false;
-    return spyi_choose(s, first, error);
+    return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
-static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
     do {
@@ -523,7 +519,7 @@ static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool
             if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
-        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, false, error);
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
@@ -570,14 +566,16 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
+    if (s.launch->sums_storage) s.launch->sums_storage->references = 1; // a list may keep it
     if (status == SPY_OK && variant && variant->key.bindings && !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = several ? spyi_run_passes(&s, variant, timed, error)
+        status = several ? spyi_run_passes(&s, variant, error)
                          : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (!list) device->stats.calls++;
     }
-    if (s.launch->sums_storage) spyi_pool_give(device, s.launch->sums_storage);
+    if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
+        spyi_pool_give(device, s.launch->sums_storage);
     s.launch->sums_storage = NULL;
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)

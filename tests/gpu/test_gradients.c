@@ -467,6 +467,35 @@ static void test_shared_memory(void **state) {
     free(data);
 }
 
+// Explicit mappings: an outer product, a parameter turned against the result, vectors by trailing dimensions.
+static void test_maps(void **state) {
+    NEEDS_DEVICE();
+    enum { A = 50, B = 70 };
+    float *a = wave(A), *b = wave(B);
+    double da[A] = { 0 }, db[B] = { 0 };
+    for (int i = 0; i < A; i++)
+        for (int j = 0; j < B; j++) da[i] += (double)b[j], db[j] += (double)a[i];
+    spy_tensor *ta = floats(SPY_SHAPE(A), a), *tb = floats(SPY_SHAPE(B), b), *r = seeded(SPY_SHAPE(A, B)), *turned = seeded(SPY_SHAPE(B, A));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_map(spy_arg_tensor("x", ta), SPY_DIMS(0)), spy_map(spy_arg_tensor("w", tb), SPY_DIMS(1)), spy_arg_tensor("_result", r))));
+    HOLDS_ALL(spy_tensor_grad(ta), da, A);
+    HOLDS_ALL(spy_tensor_grad(tb), db, B);
+    OK(spy_tensor_zero_grad(ta));
+    OK(spy_tensor_zero_grad(tb));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_map(spy_arg_tensor("x", ta), SPY_DIMS(0)), spy_map(spy_arg_tensor("w", tb), SPY_DIMS(1)),
+                                               spy_map(spy_arg_tensor("_result", turned), SPY_DIMS(1, 0)))));
+    HOLDS_ALL(spy_tensor_grad(ta), da, A);
+    HOLDS_ALL(spy_tensor_grad(tb), db, B);
+    // pairs in fields
+    float dk = 0;
+    spy_arg k = spy_arg_diff_pair("k", SPY_ARGS(spy_arg_f32(NULL, 2), spy_inout_f32(NULL, &dk)));
+    OK(spy_call_backward(fn("shade"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_f32("color", 1), spy_arg_f32("power", 1), spy_arg_i32("id", 1),
+                                                                            spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, (float[]){ 5, 6 }), k)), spy_arg_f32("off", 0))),
+                                               spy_arg_tensor("x", ta), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
+    assert_float_equal(dk, 6 * A, 1e-3);
+    RELEASE(ta, tb, r, turned);
+    free(a), free(b);
+}
+
 // Where the element is, in dimensions that a sum walks in another order.
 static void test_places(void **state) {
     NEEDS_DEVICE();
@@ -715,6 +744,33 @@ static void test_elsewhere(void **state) {
     for (int i = 0; i < 200; i++) want[i] = 4 * 600;
     HOLDS_ALL(spy_tensor_grad(w), want, 200);
     spy_release_command_list(o.append_to);
+    // what teams leave belongs to the list: memory that the pool gives out meanwhile is other memory
+    enum { N = 100000 };
+    spy_tensor *many = floats(SPY_SHAPE(N), NULL), *shared = floats(SPY_SHAPE(1), NULL), *seeds = seeded(SPY_SHAPE(N));
+    OK(spy_tensor_fill(many, 0.5));
+    OK(spy_tensor_fill(shared, 1));
+    o.append_to = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
+    o.deterministic = true;
+    OK(spy_call_with(fn("times"), SPY_ARGS(spy_arg_tensor("x", many), spy_arg_tensor("w", shared), spy_arg_tensor("_result", seeds)), &o));
+    OK(spy_list_finish(o.append_to));
+    assert_int_equal(spy_get_list_info(o.append_to).op_count, 2);
+    for (int i = 0; i < 3; i++) {
+        spy_tensor *other[40];
+        for (int k = 0; k < 40; k++) {
+            other[k] = typed(SPY_FLOAT32, NULL, SPY_SHAPE(1 + k * 3), NULL, false);
+            OK(spy_tensor_fill(other[k], 1e6));
+        }
+        OK(spy_list_submit(o.append_to));
+        for (int k = 0; k < 40; k++) {
+            float first;
+            OK(spy_tensor_read_range(other[k], 0, 1, &first, sizeof first));
+            assert_float_equal(first, 1e6, 0);
+        }
+        release(other, 40);
+    }
+    HOLDS(spy_tensor_grad(shared), 1.5 * N);
+    spy_release_command_list(o.append_to);
+    RELEASE(many, shared, seeds);
     // nothing to do
     spy_tensor *empty = floats(SPY_SHAPE(0), NULL), *re = floats(SPY_SHAPE(0), NULL), *one = floats(SPY_SHAPE(1), (float[]){ 1 });
     OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", empty), spy_arg_tensor("w", one), spy_arg_tensor("_result", re))));
@@ -740,7 +796,7 @@ int main(void) {
         cmocka_unit_test(test_style),         cmocka_unit_test(test_numbers),       cmocka_unit_test(test_derivatives),
         cmocka_unit_test(test_inout),         cmocka_unit_test(test_structs),       cmocka_unit_test(test_methods),
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
+        cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
