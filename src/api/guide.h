@@ -7,6 +7,7 @@
 //      5 tensors and layouts      12 prepared calls                19 dispatch
 //      6 arguments                13 bringing your own Vulkan      20 options of a call
 //      7 mapping and broadcast    14 looking at kernels          21 buffers, shader parameters
+//                                                                22 gradients
 //
 // Search for ">>" to go from section to section, here and in the declarations.
 //
@@ -444,3 +445,49 @@
 // of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
 // own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
 // element-wise arguments: nothing checks what threads then do to each other.
+//
+// >>guide 22: gradients
+//
+// A function that is marked [Differentiable], or has a derivative of its own ([BackwardDerivative],
+// [BackwardDerivativeOf]), can be called backward. The call takes the arguments of spy_call:
+//
+//     [Differentiable] float saxpy(no_diff float a, float x, float y) { return a * x + y; }
+//
+//     spy_tensor_desc d = { .shape = SPY_SHAPE(4), .data = data, .with_grad = true };
+//     spy_tensor *x = spy_create_tensor(dev, &d), *out = ...; // likewise
+//     spy_tensor_fill(spy_tensor_grad(out), 1);               // how much each result matters
+//     spy_call_backward(saxpy, SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x), spy_arg_f32("y", 1),
+//                                       spy_arg_tensor("_result", out)));
+//     spy_tensor_read(spy_tensor_grad(x), dx, sizeof dx);     // 2 2 2 2
+//
+// It reads the gradients of the outputs ("_result", out parameters), and adds, never writes over, those of the
+// inputs: spy_tensor_zero_grad() before a new sum. Nothing else changes. An input without a gradient is a
+// constant, and so is what the function calls no_diff; an output without one is of no account, but for "_result",
+// which needs one. What all elements share, or a row or a column of them, gets the sum of what they say.
+//
+// Gradients are tensors beside their tensor, of its shape. with_grad makes one, zeroed, that is read and added to;
+// grad_in (read) and grad_out (added to) give two, which an inout parameter needs: it must hold the value that
+// went in. The element type is Slang's T.Differential: the type itself for floats, vectors, matrices and arrays,
+// a struct such as "Light.Differential" for a struct that is declared `: IDifferentiable`. Views see the gradients
+// of what they are views of; spy_create_detached gives a view without any.
+//
+// spy_arg_diff_pair gives a value and its gradient one by one, any kinds of arguments: numbers, host arrays,
+// tensors; also in the fields of a struct, next to fields without:
+//
+//     spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
+//     spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))) // 1 for every result
+//
+// spy_call_forward_diff goes the other way: it reads the gradients of the inputs, as a direction, and writes the
+// outputs and their gradients, how fast they change in that direction.
+//
+// Functions that index by themselves take tensors with gradients whole, by `import slangpy_diff;`:
+//     DiffTensor<T, D>      t[i], load(i): backward adds to the gradient there, atomically; load_once(int[D])
+//                           adds plainly, for elements that no other thread loads      or IDiffTensor<T, D>
+//     WDiffTensor<T, D>     t[i] = v, store(i, v): backward reads the gradient there   or IWDiffTensor<T, D>
+//     RWDiffTensor<T, D>    both, with grad_in and grad_out                            or IRWDiffTensor<T, D>
+// A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
+//
+// Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory, then
+// by float atomics, or a second dispatch where the device or the type has none. Their order, and so their last
+// bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
+// calls with further options, in command lists too; spy_explain_call_with shows the kernel.
