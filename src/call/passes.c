@@ -11,7 +11,8 @@ enum {
     SPYI_TEAM_ELEMENTS = 8,
     SPYI_TEAM_ELEMENTS_CPU = 64
 };
-#define SPYI_TEAM_SIDE 32 // teams side by side: one access of their threads is 128 bytes
+// Threads next to each other that read neighbours: on GPUs one access of 128 bytes is enough; CPUs like rows.
+enum { SPYI_TEAM_SIDE = 32, SPYI_TEAM_INNER_CPU = 16 };
 
 // >>which gradients go together
 
@@ -119,9 +120,10 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
             team = group;
             launch->key.inner = 1;
         } else if (launch->key.inner) {
-            team = spyi_power_of_two((int64_t)each, group);
+            team = spyi_power_of_two(
+                (int64_t)each, cpu && sums > 1 && SPYI_TEAM_INNER_CPU < group ? SPYI_TEAM_INNER_CPU : group);
         } else {
-            side = spyi_power_of_two((int64_t)sums, SPYI_TEAM_SIDE < group ? SPYI_TEAM_SIDE : group);
+            side = spyi_power_of_two((int64_t)sums, !cpu && SPYI_TEAM_SIDE < group ? SPYI_TEAM_SIDE : group);
             team = spyi_power_of_two((int64_t)each, group / side);
         }
         side = group / team;

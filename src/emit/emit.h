@@ -38,6 +38,7 @@ typedef struct spyi_variant_key {
     uint8_t inner;     // ... its threads lie next to each other; else one of each team does
     uint8_t finishes;  // ... and this one sums what teams have left
     uint8_t together;  // gradients may lie in the same memory: they are added to one after another
+    uint8_t by_team;   // ... its two dimensions are the sum's number and the element's in it
     uint8_t reordered; // dimensions stand in another order than the call's, and somebody asks for that
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;

@@ -458,6 +458,17 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
+// Places of the loop's element, or of the sum itself at the end.
+static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
+    const char *index = s->key->index64 ? "int64_t" : "int";
+    if (!spyi_needs_coordinates(s)) return;
+    if (!s->key->by_team) spyi_emit_coordinates(s);
+    else
+        spyi_text_add(&s->body, "    %s spy_c0 = %s(spy_k);\n    %s spy_c1 = %s(%s);\n", index, index, index,
+                      index, end ? "0" : "spy_j");
+    spyi_emit_offsets(s, end);
+}
+
 static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
     const spyi_bound *b = s->bound;
     spyi_text outer = s->body, arguments = { NULL, 0, 0 };
@@ -473,10 +484,7 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
         }
     } else {
         spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi._each + spy_j;\n");
-        if (spyi_needs_coordinates(s)) {
-            spyi_emit_coordinates(s);
-            spyi_emit_offsets(s, false);
-        }
+        spyi_emit_team_places(s, false);
         spyi_emit_gradient_arguments(s, &arguments);
         spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
     }
@@ -550,10 +558,7 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
     memset(&s->body, 0, sizeof s->body);
     if (places) {
         spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi._each");
-        if (spyi_needs_coordinates(s)) {
-            spyi_emit_coordinates(s);
-            spyi_emit_offsets(s, true);
-        }
+        spyi_emit_team_places(s, true);
     }
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (spyi_is_summed(s, i)) spyi_emit_team_end(s, i);

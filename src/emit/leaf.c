@@ -267,7 +267,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
             spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
     }
-    if (spyi_needs_coordinates(s) && !key->grouped) {
+    if (spyi_needs_coordinates(s) && !key->grouped && !key->by_team) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
             spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
