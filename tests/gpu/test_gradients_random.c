@@ -1,9 +1,11 @@
 // Randomised gradients: functions of random expressions over parameters of random types, shapes, layouts and directions, against
 // dual numbers in double, worked out here; and forward mode against backward mode, by the dot-product test:
-// <v, J u> = <J' v, u>.
+// <v, J u> = <J' v, u>. Every dumped SPIR-V goes through SPIRV_VAL at the end.
 #include "gpu_test.h"
 
+#include <dirent.h>
 #include <math.h>
+#include <sys/wait.h>
 
 spy_device *gpu_device;
 
@@ -583,14 +585,54 @@ static void test_random(void **state) {
     free(source);
 }
 
+// Each kernel that was made is valid SPIR-V.
+static char dump_folder[] = "/tmp/spy_gradients_XXXXXX";
+
+static void test_spirv(void **state) {
+    (void)state;
+    const char *val = getenv("SPIRV_VAL");
+    if (!gpu_device || !val || access(val, X_OK) != 0) {
+        print_message("skipped: SPIRV_VAL does not name spirv-val; the generated SPIR-V is NOT checked\n");
+        skip();
+    }
+    DIR *folder = opendir(dump_folder);
+    size_t files = 0, bad = 0;
+    assert_non_null(folder);
+    for (struct dirent *e = readdir(folder); e; e = readdir(folder)) {
+        size_t length = strlen(e->d_name);
+        char path[600];
+        if (length < 4 || strcmp(e->d_name + length - 4, ".spv") != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", dump_folder, e->d_name);
+        files++;
+        pid_t child = fork();
+        if (child == 0) {
+            execl(val, val, "--target-env", "vulkan1.3", "--scalar-block-layout", path, (char *)NULL);
+            _exit(127);
+        }
+        int result = -1;
+        waitpid(child, &result, 0);
+        if (result != 0) print_error("not valid: %s\n", path);
+        bad += result != 0;
+    }
+    closedir(folder);
+    print_message("%zu kernels through spirv-val, %zu not valid\n", files, bad);
+    assert_true(files > 0);
+    assert_int_equal(bad, 0);
+}
+
 int main(void) {
     const char *seed = getenv("SPY_TEST_SEED");
     random_state = seed && strtoul(seed, NULL, 10) ? (uint32_t)strtoul(seed, NULL, 10) : 20261121u;
     print_message("seed %u\n", random_state);
     spy_device_desc desc = gpu_desc();
+    if (mkdtemp(dump_folder)) desc.dump_directory = dump_folder;
     gpu_device = gpu_open(&desc);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random), cmocka_unit_test(test_spirv) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
+    char command[100];
+    snprintf(command, sizeof command, "rm -rf %s", dump_folder);
+    if (getenv("SPY_TEST_KEEP")) print_message("kept: %s\n", dump_folder);
+    else if (system(command) != 0) failed++;
     return failed;
 }
