@@ -567,6 +567,45 @@ static void test_no_allocations_backward(void **state) {
     close_bench(&t);
 }
 
+// What a gradient is summed with, by device and type: float atomics only where the device says that it has them, and only for
+// floats; else a second dispatch adds up what the first has left.
+static void test_gradient_sums(void **state) {
+    (void)state;
+    for (int atomics = 0; atomics < 2; atomics++) {
+        bench t;
+        spyi_null_desc d = defaults();
+        d.features = ~0u;
+        if (!atomics) d.features &= ~(uint32_t)SPY_FEATURE_ATOMIC_FLOAT32_ADD;
+        open_with(&t, &d, NULL);
+        for (int half = 0; half < 2; half++) {
+            spy_tensor_desc desc;
+            memset(&desc, 0, sizeof desc);
+            desc.with_grad = true;
+            desc.shape = SPY_SHAPE(1000000);
+            spy_tensor *x = spy_create_tensor(t.device, &desc), *r = spy_create_tensor(t.device, &desc);
+            desc.shape = SPY_SHAPE(1);
+            desc.dtype = half ? SPY_FLOAT16 : SPY_FLOAT32;
+            spy_tensor *w = spy_create_tensor(t.device, &desc);
+            for (int deterministic = 0; deterministic < 2; deterministic++) {
+                static char text[20000];
+                spy_call_options options;
+                memset(&options, 0, sizeof options);
+                options.mode = SPY_CALL_BACKWARD;
+                options.deterministic = deterministic;
+                spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", r));
+                bool adds = atomics && !half && !deterministic;
+                uint64_t before = spy_get_device_stats(t.device).dispatches;
+                spy_explain_call_with(fn(&t, "times"), args, &options, text, sizeof text);
+                assert_int_equal(strstr(text, "InterlockedAdd") != NULL, adds);
+                assert_int_equal(strstr(text, "w_grad__sums") != NULL, !adds);
+                good(&t, spy_call_with(fn(&t, "times"), args, &options));
+                assert_int_equal(spy_get_device_stats(t.device).dispatches - before, adds ? 1 : 2);
+            }
+        }
+        close_bench(&t);
+    }
+}
+
 static void test_no_allocations_with(void **state) {
     bench t;
     spyi_null_desc d = defaults();
@@ -964,7 +1003,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barriers),   cmocka_unit_test(test_barriers_of_storage), cmocka_unit_test(test_barriers_at_random), cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_folding),    cmocka_unit_test(test_variants), cmocka_unit_test(test_no_pointers),            cmocka_unit_test(test_eviction),           cmocka_unit_test(test_generic_sizes),
-        cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_no_allocations_backward), cmocka_unit_test(test_no_allocations_with), cmocka_unit_test(test_release_while_held), cmocka_unit_test(test_results_wait),    cmocka_unit_test(test_device_lost), cmocka_unit_test(test_device_lost_recording), cmocka_unit_test(test_barrier_after_failure), cmocka_unit_test(test_failures),      cmocka_unit_test(test_memory_retry),       cmocka_unit_test(test_host_memory), cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_no_allocations_backward), cmocka_unit_test(test_gradient_sums), cmocka_unit_test(test_no_allocations_with), cmocka_unit_test(test_release_while_held), cmocka_unit_test(test_results_wait),    cmocka_unit_test(test_device_lost), cmocka_unit_test(test_device_lost_recording), cmocka_unit_test(test_barrier_after_failure), cmocka_unit_test(test_failures),      cmocka_unit_test(test_memory_retry),       cmocka_unit_test(test_host_memory), cmocka_unit_test(test_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
