@@ -16,7 +16,7 @@ typedef struct spyi_attempt {
     bool whole;  // one value of a shader parameter, not by element
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair;         // number of the gradient that the next value was given with; 0: none
+    uint32_t pair; // number of the gradient that the next value was given with; 0: none
     bool constant; // what is being bound takes no part in derivatives
     spyi_text reason;
     spy_status status; // of the failure

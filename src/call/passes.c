@@ -5,14 +5,13 @@
 #include "call/call_internal.h"
 
 // Of a pass, figures for an NVIDIA H200 and for CPUs: enough groups to fill the device, and enough elements a thread.
-enum {
-    SPYI_TEAM_GROUPS = 2048,
-    SPYI_TEAM_GROUPS_CPU = 64,
-    SPYI_TEAM_ELEMENTS = 8,
-    SPYI_TEAM_ELEMENTS_CPU = 64
-};
+#define SPYI_TEAM_GROUPS 2048u
+#define SPYI_TEAM_GROUPS_CPU 64u
+#define SPYI_TEAM_ELEMENTS 8u
+#define SPYI_TEAM_ELEMENTS_CPU 64u
 // Threads next to each other that read neighbours: on GPUs one access of 128 bytes is enough; CPUs like rows.
-enum { SPYI_TEAM_SIDE = 32, SPYI_TEAM_INNER_CPU = 16 };
+#define SPYI_TEAM_SIDE 32u
+#define SPYI_TEAM_INNER_CPU 16u
 
 // >>which gradients go together
 
