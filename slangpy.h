@@ -541,6 +541,16 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
+// Told when the calling thread is about to be blocked, and when that is over: round compilers and waits for the GPU. For
+// programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
+// is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
+typedef void (*spy_blocking_func)(bool begins, void *user_data);
+
+typedef struct spy_blocking {
+    spy_blocking_func func; // NULL: none
+    void *user_data;
+} spy_blocking;
+
 // >>memory
 
 // Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
@@ -670,6 +680,7 @@ typedef struct spy_device_desc {
     spy_adapter_type adapter_type;      // only this type; default: the best there is
     spy_log log;                        // sees every error and warning, also of a failed creation
     spy_progress progress;              // called around slow steps
+    spy_blocking blocking;              // called around compilers and waits
     spy_allocator allocator;            // default: malloc
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
@@ -1345,6 +1356,7 @@ extern "C" {
 // >>arguments
 
 typedef struct spy_arg spy_arg;
+struct spy_result;
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1364,14 +1376,16 @@ typedef enum spy_arg_kind {
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
     SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
+    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_RESULT   // an output of whatever kind: value.result
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
 typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
-    SPY_DIRECTION_INOUT
+    SPY_DIRECTION_INOUT,
+    SPY_DIRECTION_ANY // of host arrays: as the parameter says; the memory is written when that is out or inout
 } spy_direction;
 
 // One argument. Plain data that lives only during the call.
@@ -1390,6 +1404,7 @@ struct spy_arg {
         double f;
         spy_tensor *tensor;
         spy_tensor **new_tensor;
+        struct spy_result *result;
         const void *data;
         void *out;
         const spy_arg *fields;
@@ -1465,6 +1480,27 @@ spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
+
+#define SPY_RESULT_BYTES 256
+
+// A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
+// value has at most SPY_RESULT_BYTES, else a new tensor of the call's shape, which the caller releases.
+typedef struct spy_result {
+    spy_tensor *tensor;     // NULL: the value is in data
+    const char *type;       // Slang's name of the value's or the element's type; NULL: the function returns nothing. Lives as
+                            // long as the device
+    spy_dtype dtype;        // of a scalar, vector or matrix; else SPY_DTYPE_DEFAULT
+    uint32_t rows, columns; // of these; a vector's components are columns; else 0
+    size_t size_bytes;      // of data; 0: there is none
+    uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
+} spy_result;
+
+// "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
+// the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
+spy_arg spy_out_result(const char *name, spy_result *result);
+// An inout parameter, or an out one. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
+// the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
+spy_arg spy_inout_result(const char *name, spy_result *result);
 
 // Values that go in and come back, for inout parameters. The call waits.
 spy_arg spy_inout_bool(const char *name, bool *value);
@@ -3081,6 +3117,7 @@ typedef struct spyi_context {
     spyi_object object;
     spy_log log;
     spy_progress progress;
+    spy_blocking blocking;
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too
@@ -3097,7 +3134,8 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress and desc.blocking
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins);                    // tells desc.blocking
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
@@ -3864,8 +3902,14 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     spyi_text_free(&text);
 }
 
+void spyi_block(spyi_context *ctx, bool begins) {
+    if (ctx && ctx->blocking.func) ctx->blocking.func(begins, ctx->blocking.user_data);
+}
+
 void spyi_step(spyi_context *ctx, const char *step, bool finished) {
+    if (finished) spyi_block(ctx, false);
     if (ctx && ctx->progress.func) ctx->progress.func(step, finished, ctx->progress.user_data);
+    if (!finished) spyi_block(ctx, true);
 }
 
 // >>errors
@@ -3979,6 +4023,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (!desc) return;
     ctx->log = desc->log;
     ctx->progress = desc->progress;
+    ctx->blocking = desc->blocking;
     if (desc->label) {
         char *label = spyi_strdup(desc->label); // the caller's may go
         if (label) ctx->label = label;
@@ -11504,6 +11549,21 @@ spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
     return arg;
 }
 
+static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    arg.value.result = result;
+    return arg;
+}
+
+spy_arg spy_out_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+}
+
+spy_arg spy_inout_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+}
+
 // A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
@@ -11640,7 +11700,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
         *problem = "outputs cannot be packed";
     else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
@@ -16194,7 +16254,9 @@ spy_submit_id spy_flush(spy_device *device) {
 
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status == SPY_OK) spyi_print_deliver(device);
@@ -16570,7 +16632,8 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
-    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns)
+    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -16654,6 +16717,18 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
+    case SPY_ARG_RESULT:
+        if (!arg->value.result)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its result is NULL");
+        if (arg->direction != SPY_DIRECTION_INOUT) return SPY_OK;
+        if (arg->value.result->dtype <= SPY_DTYPE_DEFAULT || arg->value.result->dtype >= SPY_DTYPE_COUNT ||
+            arg->value.result->size_bytes > SPY_RESULT_BYTES)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the value that goes in has no valid dtype or size_bytes");
+        v->type = device->scalars[arg->value.result->dtype];
+        v->size = (uint32_t)arg->value.result->size_bytes;
+        return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -16697,6 +16772,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
@@ -16851,6 +16927,9 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_RESULT:
+        spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
+        break;
     case SPY_ARG_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");
@@ -17209,7 +17288,8 @@ static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *ty
 
 static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT) return true;
+    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+        return true;
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)
@@ -17303,6 +17383,23 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
+    return true;
+}
+
+// Where it goes is known once the call's rank is: see spyi_finish_maps.
+static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *scalar = leaf->type;
+    size_t count = 1;
+    leaf->source = SPYI_SOURCE_NEW;
+    if (!leaf->in) return true;
+    for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
+    bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
+                   scalar->kind == SPYI_TYPE_MATRIX;
+    count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
+    if (!count || count * spyi_scalar_size(v->type->scalar) != v->size)
+        return spyi_mismatch(a, path, leaf->type, v,
+                             "; its value needs as many scalars as the parameter has");
+    leaf->source = SPYI_SOURCE_READBACK;
     return true;
 }
 
@@ -17457,6 +17554,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
+    case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
     default: return spyi_bind_number(a, leaf, v, path);
     }
 }
@@ -17502,16 +17600,18 @@ static bool spyi_finish_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
+        if (v->kind == SPY_ARG_RESULT && b->rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES)
+            leaf->source = SPYI_SOURCE_READBACK;
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
                 leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
-            return spyi_no(
-                a, SPY_ERROR_SHAPE_MISMATCH,
-                "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
-                leaf->path, b->rank, leaf->batch_rank);
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
+                           "other arguments have, got %u",
+                           leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
 }
@@ -17529,12 +17629,12 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
         if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
     if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s",
-                       count);
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
-            if (*result >= 0) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            if (*result >= 0)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' specified multiple times");
             *result = (int32_t)i;
             continue;
         }
@@ -17544,19 +17644,19 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "it has no parameter '%s'", name);
+            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
         } else {
             position++;
         }
         if (of_param[p] >= 0)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
                            signature->params[p].name);
         of_param[p] = (int32_t)i;
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
         if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
                            signature->params[p].name);
         if (of_param[p] >= 0) {
             if (given != p)
@@ -17576,6 +17676,9 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
+    if (result >= 0 && signature->result->kind == SPYI_TYPE_VOID &&
+        a->values->items[result].kind == SPY_ARG_RESULT)
+        result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)
@@ -17701,7 +17804,8 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
+            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be "
+            "passed; StructuredBuffer can)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -17771,11 +17875,11 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(
-                a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
-                "samplers, typed buffers; StructuredBuffer can)",
-                open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
+                               "be passed (textures, "
+                               "samplers, typed buffers; StructuredBuffer can)",
+                               open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }
@@ -21559,9 +21663,18 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         at->storage = device->readback;
         at->offset = at->begin = s->readback_offset[i];
         at->end = at->reach = at->begin + at->memory_size;
-        if (leaf->in)
-            spyi_type_to_device(leaf->type, memory + at->offset,
-                                s->values->items[leaf->value].arg->value.data, 1);
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (leaf->in && v->kind == SPY_ARG_RESULT) {
+            uint64_t host[SPY_RESULT_BYTES / 8];
+            spy_dtype to = spyi_leaf_scalar(leaf);
+            const spy_result *value = v->arg->value.result;
+            if (!spyi_convert_scalars(host, to, value->data, value->dtype,
+                                      leaf->type->host_size / spyi_scalar_size(to)))
+                return spyi_does_not_fit(leaf, v, error);
+            spyi_type_to_device(leaf->type, memory + at->offset, host, 1);
+        } else if (leaf->in) {
+            spyi_type_to_device(leaf->type, memory + at->offset, v->arg->value.data, 1);
+        }
     }
     return SPY_OK;
 }
@@ -21870,19 +21983,40 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
+    spyi_block(&device->ctx, false);
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
         if (!leaf->out) continue;
         if (leaf->source == SPYI_SOURCE_READBACK) {
             const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            spyi_type_to_host(leaf->type, v->arg->value.out, memory + s->readback_offset[i], 1);
+            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
+            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
         } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
             status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
         }
     }
     return status;
+}
+
+// After success: hands a new tensor to the caller, and describes results of whatever kind.
+static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_value *v = &s->values->items[leaf->value];
+    if (v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
+    if (v->kind != SPY_ARG_RESULT) return;
+    spy_result *result = v->arg->value.result;
+    const spyi_type *type = leaf->type;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    result->tensor = s->made[i];
+    result->type = spyi_type_user_name(type);
+    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
+    result->rows = plain ? type->rows : 0;
+    result->columns = plain ? type->columns : 0;
+    result->size_bytes = s->made[i] ? 0 : type->host_size;
 }
 
 // Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
@@ -21947,9 +22081,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
-        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
-            if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
-                *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++) spyi_give_result(&s, i);
     spyi_free_made(&s, status == SPY_OK);
     if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;

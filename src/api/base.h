@@ -85,6 +85,16 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
+// Told when the calling thread is about to be blocked, and when that is over: round compilers and waits for the GPU. For
+// programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
+// is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
+typedef void (*spy_blocking_func)(bool begins, void *user_data);
+
+typedef struct spy_blocking {
+    spy_blocking_func func; // NULL: none
+    void *user_data;
+} spy_blocking;
+
 // >>memory
 
 // Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of

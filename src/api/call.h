@@ -11,6 +11,7 @@ extern "C" {
 // >>arguments
 
 typedef struct spy_arg spy_arg;
+struct spy_result;
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -30,14 +31,16 @@ typedef enum spy_arg_kind {
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
     SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
+    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_RESULT   // an output of whatever kind: value.result
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
 typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
-    SPY_DIRECTION_INOUT
+    SPY_DIRECTION_INOUT,
+    SPY_DIRECTION_ANY // of host arrays: as the parameter says; the memory is written when that is out or inout
 } spy_direction;
 
 // One argument. Plain data that lives only during the call.
@@ -56,6 +59,7 @@ struct spy_arg {
         double f;
         spy_tensor *tensor;
         spy_tensor **new_tensor;
+        struct spy_result *result;
         const void *data;
         void *out;
         const spy_arg *fields;
@@ -131,6 +135,27 @@ spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
+
+#define SPY_RESULT_BYTES 256
+
+// A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
+// value has at most SPY_RESULT_BYTES, else a new tensor of the call's shape, which the caller releases.
+typedef struct spy_result {
+    spy_tensor *tensor;     // NULL: the value is in data
+    const char *type;       // Slang's name of the value's or the element's type; NULL: the function returns nothing. Lives as
+                            // long as the device
+    spy_dtype dtype;        // of a scalar, vector or matrix; else SPY_DTYPE_DEFAULT
+    uint32_t rows, columns; // of these; a vector's components are columns; else 0
+    size_t size_bytes;      // of data; 0: there is none
+    uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
+} spy_result;
+
+// "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
+// the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
+spy_arg spy_out_result(const char *name, spy_result *result);
+// An inout parameter, or an out one. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
+// the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
+spy_arg spy_inout_result(const char *name, spy_result *result);
 
 // Values that go in and come back, for inout parameters. The call waits.
 spy_arg spy_inout_bool(const char *name, bool *value);

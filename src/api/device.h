@@ -55,6 +55,7 @@ typedef struct spy_device_desc {
     spy_adapter_type adapter_type;      // only this type; default: the best there is
     spy_log log;                        // sees every error and warning, also of a failed creation
     spy_progress progress;              // called around slow steps
+    spy_blocking blocking;              // called around compilers and waits
     spy_allocator allocator;            // default: malloc
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder

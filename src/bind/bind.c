@@ -111,7 +111,8 @@ static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *ty
 
 static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT) return true;
+    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+        return true;
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)
@@ -205,6 +206,23 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
+    return true;
+}
+
+// Where it goes is known once the call's rank is: see spyi_finish_maps.
+static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *scalar = leaf->type;
+    size_t count = 1;
+    leaf->source = SPYI_SOURCE_NEW;
+    if (!leaf->in) return true;
+    for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
+    bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
+                   scalar->kind == SPYI_TYPE_MATRIX;
+    count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
+    if (!count || count * spyi_scalar_size(v->type->scalar) != v->size)
+        return spyi_mismatch(a, path, leaf->type, v,
+                             "; its value needs as many scalars as the parameter has");
+    leaf->source = SPYI_SOURCE_READBACK;
     return true;
 }
 
@@ -359,6 +377,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
+    case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
     default: return spyi_bind_number(a, leaf, v, path);
     }
 }
@@ -404,16 +423,18 @@ static bool spyi_finish_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
+        if (v->kind == SPY_ARG_RESULT && b->rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES)
+            leaf->source = SPYI_SOURCE_READBACK;
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
                 leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
-            return spyi_no(
-                a, SPY_ERROR_SHAPE_MISMATCH,
-                "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
-                leaf->path, b->rank, leaf->batch_rank);
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
+                           "other arguments have, got %u",
+                           leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
 }
@@ -431,12 +452,12 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
         if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
     if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s",
-                       count);
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
-            if (*result >= 0) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            if (*result >= 0)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' specified multiple times");
             *result = (int32_t)i;
             continue;
         }
@@ -446,19 +467,19 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "it has no parameter '%s'", name);
+            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
         } else {
             position++;
         }
         if (of_param[p] >= 0)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
                            signature->params[p].name);
         of_param[p] = (int32_t)i;
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
         if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
                            signature->params[p].name);
         if (of_param[p] >= 0) {
             if (given != p)
@@ -478,6 +499,9 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
+    if (result >= 0 && signature->result->kind == SPYI_TYPE_VOID &&
+        a->values->items[result].kind == SPY_ARG_RESULT)
+        result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)
@@ -603,7 +627,8 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
+            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be "
+            "passed; StructuredBuffer can)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -673,11 +698,11 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(
-                a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
-                "samplers, typed buffers; StructuredBuffer can)",
-                open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
+                               "be passed (textures, "
+                               "samplers, typed buffers; StructuredBuffer can)",
+                               open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }

@@ -46,7 +46,8 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
-    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns)
+    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -130,6 +131,18 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
+    case SPY_ARG_RESULT:
+        if (!arg->value.result)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its result is NULL");
+        if (arg->direction != SPY_DIRECTION_INOUT) return SPY_OK;
+        if (arg->value.result->dtype <= SPY_DTYPE_DEFAULT || arg->value.result->dtype >= SPY_DTYPE_COUNT ||
+            arg->value.result->size_bytes > SPY_RESULT_BYTES)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the value that goes in has no valid dtype or size_bytes");
+        v->type = device->scalars[arg->value.result->dtype];
+        v->size = (uint32_t)arg->value.result->size_bytes;
+        return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -173,6 +186,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
@@ -327,6 +341,9 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_RESULT:
+        spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
+        break;
     case SPY_ARG_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");

@@ -157,6 +157,21 @@ spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
     return arg;
 }
 
+static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    arg.value.result = result;
+    return arg;
+}
+
+spy_arg spy_out_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+}
+
+spy_arg spy_inout_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+}
+
 // A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {

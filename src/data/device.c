@@ -287,7 +287,9 @@ spy_submit_id spy_flush(spy_device *device) {
 
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status == SPY_OK) spyi_print_deliver(device);

@@ -44,7 +44,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
         *problem = "outputs cannot be packed";
     else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
