@@ -587,6 +587,11 @@ size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
 const char *spy_dtype_name(spy_dtype dtype);
 
+// Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
+// SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
+// Threads: any.
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+
 #define SPY_MAX_RANK 8
 
 // A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for
@@ -1498,7 +1503,7 @@ typedef struct spy_result {
 // "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
 // the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
 spy_arg spy_out_result(const char *name, spy_result *result);
-// An inout parameter, or an out one. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
+// An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
 // the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
 spy_arg spy_inout_result(const char *name, spy_result *result);
 
@@ -7080,6 +7085,23 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
         spyi_scalar_write(out + i * to_size, to_type, &s);
     }
     return true;
+}
+
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                               size_t count) {
+    if (to_type <= SPY_DTYPE_DEFAULT || to_type >= SPY_DTYPE_COUNT || from_type <= SPY_DTYPE_DEFAULT ||
+        from_type >= SPY_DTYPE_COUNT)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: expected two of spy_dtype, got %d and %d", (int)to_type,
+                         (int)from_type);
+    if (count && (!to || !from))
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: argument '%s': expected numbers, got NULL",
+                         to ? "from" : "to");
+    if (spyi_convert_scalars(to, to_type, from, from_type, count)) return SPY_OK;
+    return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
+                     "spy_convert_numbers: a number of type %s does not fit into %s",
+                     spy_dtype_name(from_type), spy_dtype_name(to_type));
 }
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
@@ -17290,6 +17312,8 @@ static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_v
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
     if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
+    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+        return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)

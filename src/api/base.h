@@ -131,6 +131,11 @@ size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
 const char *spy_dtype_name(spy_dtype dtype);
 
+// Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
+// SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
+// Threads: any.
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+
 #define SPY_MAX_RANK 8
 
 // A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for

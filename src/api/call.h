@@ -153,7 +153,7 @@ typedef struct spy_result {
 // "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
 // the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
 spy_arg spy_out_result(const char *name, spy_result *result);
-// An inout parameter, or an out one. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
+// An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
 // the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
 spy_arg spy_inout_result(const char *name, spy_result *result);
 

@@ -113,6 +113,8 @@ static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_v
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
     if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
+    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+        return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)

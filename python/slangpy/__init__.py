@@ -1,0 +1,18 @@
+"""Call Slang GPU functions from Python: name a function, pass numbers, arrays or tensors, get results back."""
+import os as _os
+
+from ._slangpy import *
+from . import _slangpy
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_slangpy._after_fork)
+
+__version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, SPY_VERSION % 100)
+
+
+def create_device(*args, **kwargs):
+    return Device(*args, **kwargs)
+
+
+def init_device():
+    return create_device()

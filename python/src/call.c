@@ -1,0 +1,342 @@
+// A call: Python arguments become spy_args on the stack, then spy_call, then results. Objects are made for results only.
+#include "spyp.h"
+
+#include <string.h>
+
+#define SPYP_MOST_ARGS 64
+
+typedef struct spyp_invocation {
+    spyp_call call;
+    spy_arg items[SPYP_MOST_ARGS];
+    spy_args args;
+    spy_call_options options;
+    bool has_options;
+    PyObject *result;       // `_result`, borrowed; NULL: none given
+    PyObject *append_to;    // borrowed, or NULL
+    PyObject *thread_count; // borrowed, or NULL
+} spyp_invocation;
+
+int spyp_call_update(spyp_call *call, PyObject *object, spy_result *result) {
+    if (call->update_count == sizeof call->updates / sizeof *call->updates) {
+        PyErr_Format(spyp.error, "%U: more than %u arguments that return values", call->function->name, call->update_count);
+        return -1;
+    }
+    call->updates[call->update_count].object = object;
+    call->updates[call->update_count++].result = result;
+    return 0;
+}
+
+// The converter for a value, remembered at the call site.
+static const spyp_converter *spyp_seen_converter(spyp_function *f, PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    for (int i = 0; i < SPYP_SEEN && f->seen[i].type; i++)
+        if (f->seen[i].type == type) return f->seen[i].converter;
+    const spyp_converter *converter = spyp_converter_of(object);
+    for (int i = 0; converter && i < SPYP_SEEN; i++) {
+        if (f->seen[i].type) continue;
+        f->seen[i].type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+        f->seen[i].converter = converter;
+        break;
+    }
+    return converter;
+}
+
+// Says which argument it was that could not be converted.
+static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_OverflowError || PyErr_GivenExceptionMatches(type, spyp.error)) {
+        PyObject *text = name ? spyp_format("%U: argument '%s': %S", call->function->name, name, value)
+                              : spyp_format("%U: argument %zd: %S", call->function->name, position + 1, value);
+        if (text) PyErr_SetObject(type, text);
+        Py_XDECREF(text);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+    } else {
+        PyErr_Restore(type, value, trace);
+    }
+}
+
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    const spyp_converter *converter = spyp_seen_converter(call->function, object);
+    if (!converter) return -1;
+    int status = converter->convert(call, object, arg);
+    arg->name = name;
+    return status;
+}
+
+static int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, Py_ssize_t position) {
+    spyp_call *call = &in->call;
+    if (in->args.count == SPYP_MOST_ARGS) {
+        PyErr_Format(PyExc_TypeError, "%U: Too many arguments: expected at most %d", call->function->name, SPYP_MOST_ARGS);
+        return -1;
+    }
+    spy_arg *arg = &in->items[in->args.count];
+    const char *text = name ? spyp_utf8(name) : NULL;
+    if (name && !text) return -1;
+    int status = spyp_convert(call, object, text, arg);
+    spyp_chain *chain = call->function->chain;
+    if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
+    if (status < 0) {
+        spyp_add_argument(call, text, position);
+        return -1;
+    }
+    in->args.count++;
+    return 0;
+}
+
+// >>where the result goes
+
+static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor **tensor) {
+    PyObject *given = in->result;
+    spy_arg *arg = &in->items[in->args.count];
+    if (!given || given == Py_None) {
+        *arg = spy_out_result("_result", value);
+        in->result = NULL;
+    } else if (PyUnicode_Check(given) || PyType_Check(given)) {
+        const char *word = NULL;
+        PyObject *name = PyUnicode_Check(given) ? Py_NewRef(given) : PyObject_GetAttrString(given, "__name__");
+        if (name) word = spyp_utf8(name);
+        bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
+        bool tensors = word && (strcmp(word, "tensor") == 0 || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor)));
+        Py_XDECREF(name);
+        if (!numpy && !tensors) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected 'numpy', 'tensor', Tensor, NDBuffer or an object to fill, got %R",
+                         in->call.function->name, given);
+            return -1;
+        }
+        *arg = spy_out_tensor("_result", tensor);
+    } else {
+        if (spyp_convert(&in->call, given, "_result", arg) < 0) {
+            spyp_add_argument(&in->call, "_result", 0);
+            return -1;
+        }
+        in->args.count++;
+        return 0;
+    }
+    in->args.count++;
+    return 0;
+}
+
+static PyObject *spyp_give_result(spyp_invocation *in, const spy_result *value, spy_tensor *tensor) {
+    spyp_function *f = in->call.function;
+    PyObject *given = in->result;
+    if (!given) {
+        if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
+        if (!value->type) Py_RETURN_NONE;
+        return spyp_value_from(f->module, value);
+    }
+    if (!tensor) return Py_NewRef(given);
+    bool buffer = PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.ndbuffer);
+    PyObject *made = spyp_tensor_make(buffer ? spyp.ndbuffer : spyp.tensor, f->module->device, tensor, (PyObject *)f->module);
+    bool numpy = PyUnicode_Check(given) ? PyUnicode_CompareWithASCIIString(given, "numpy") == 0
+                                        : !PyType_IsSubtype((PyTypeObject *)given, spyp.tensor);
+    if (!made || !numpy) return made;
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made);
+    Py_DECREF(made);
+    return array;
+}
+
+// >>building and running
+
+static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    spyp_function *f = in->call.function;
+    if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, spyp.s_this, -1) < 0) return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (spyp_take_argument(in, args[i], NULL, i) < 0) return -1;
+    Py_ssize_t k = names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        PyObject *name = PyTuple_GetItem(names, i), *value = args[n + i];
+        if (name == spyp.s_result) in->result = value;
+        else if (name == spyp.s_append_to) in->append_to = value == Py_None ? NULL : value;
+        else if (name == spyp.s_thread_count) in->thread_count = value == Py_None ? NULL : value;
+        else if (PyUnicode_Compare(name, spyp.s_result) == 0) in->result = value; // not interned: from a dict made at run time
+        else if (PyUnicode_Compare(name, spyp.s_append_to) == 0) in->append_to = value;
+        else if (PyUnicode_Compare(name, spyp.s_thread_count) == 0) in->thread_count = value;
+        else if (spyp_take_argument(in, value, name, -1) < 0) return -1;
+    }
+    return 0;
+}
+
+static int spyp_take_options(spyp_invocation *in) {
+    spyp_function *f = in->call.function;
+    if (!f->chain && !in->append_to && !in->thread_count) return 0;
+    memset(&in->options, 0, sizeof in->options);
+    in->has_options = true;
+    if (spyp_chain_options(&in->call, &in->options) < 0) return -1;
+    if (in->thread_count && spyp_shape_parse(in->thread_count, "_thread_count", &in->options.thread_count) < 0) return -1;
+    if (in->append_to && !(in->options.append_to = spyp_encoder_list(in->append_to))) return -1;
+    return 0;
+}
+
+static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
+    in->call.function = f;
+    in->call.update_count = 0;
+    in->args.items = in->items;
+    in->args.count = 0;
+    in->has_options = false;
+    in->result = in->append_to = in->thread_count = NULL;
+    spyp_arena_begin(&in->call.arena);
+}
+
+// References, and objects with update_this(), get their values.
+static int spyp_give_updates(spyp_call *call) {
+    for (uint32_t i = 0; i < call->update_count; i++)
+        if (spyp_value_ref_set(call->updates[i].object, call->function->module, call->updates[i].result) < 0) return -1;
+    return 0;
+}
+
+// Modules whose files have changed are reloaded before the call; a failure is logged, and the old code stays.
+static void spyp_look_for_changes(spyp_device *d) {
+    if (d->hot_reload && spy_poll_reload(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+}
+
+PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_device *d = f->module->device;
+    spyp_invocation in;
+    PyObject *result = NULL;
+    spy_result value;
+    spy_tensor *tensor = NULL;
+    value.tensor = NULL;
+    value.type = NULL;
+    spyp_invocation_begin(&in, f);
+    int status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
+    if (status == 0 && !in.result && f->chain) in.result = f->chain->result;
+    if (status == 0 && (!in.append_to || in.result)) status = spyp_take_result(&in, &value, &tensor);
+    if (status == 0) status = spyp_take_options(&in);
+    if (status == 0 && spyp_enter(d, "call") == 0) {
+        spyp_look_for_changes(d);
+        spy_status done = in.has_options ? spy_call_with(f->function, in.args, &in.options) : spy_call(f->function, in.args);
+        if (SPYP_LIKELY(done == SPY_OK)) {
+            spyp_leave(d);
+            result = spyp_give_result(&in, &value, tensor);
+        } else {
+            spyp_raise(d);
+            spyp_leave(d);
+        }
+        if (result && in.call.update_count && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
+    }
+    spyp_arena_end(&in.call.arena);
+    return result;
+}
+
+// >>dispatch, explain, time: the same arguments, other verbs
+
+typedef PyObject *(*spyp_verb)(spyp_invocation *in, void *data);
+
+// Calls `verb` with the arguments built, inside the device.
+static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t first, PyObject *kwargs, bool result, const char *what,
+                                     spyp_verb verb, void *data) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_device *d = f->module->device;
+    Py_ssize_t n = PyTuple_Size(args) - first, k = kwargs ? PyDict_Size(kwargs) : 0, at = 0;
+    PyObject **all = (PyObject **)PyMem_Malloc((size_t)(n + k + 1) * sizeof *all), *key, *item, *made = NULL;
+    PyObject *names = PyTuple_New(k);
+    spyp_invocation in;
+    spy_result value;
+    spy_tensor *tensor = NULL;
+    if (!all || !names) {
+        PyMem_Free(all);
+        Py_XDECREF(names);
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < n; i++) all[i] = PyTuple_GetItem(args, first + i);
+    for (Py_ssize_t i = 0; kwargs && PyDict_Next(kwargs, &at, &key, &item); i++) {
+        all[n + i] = item;
+        PyTuple_SetItem(names, i, Py_NewRef(key));
+    }
+    value.tensor = NULL;
+    value.type = NULL;
+    spyp_invocation_begin(&in, f);
+    int status = spyp_take_arguments(&in, all, n, names);
+    if (status == 0 && result) status = spyp_take_result(&in, &value, &tensor);
+    if (status == 0) status = spyp_take_options(&in);
+    if (status == 0 && spyp_enter(d, what) == 0) {
+        spyp_look_for_changes(d);
+        made = verb(&in, data);
+        spyp_leave(d);
+    }
+    if (value.tensor) spy_release_tensor(value.tensor); // of time(): nobody asked for it
+    if (tensor) spy_release_tensor(tensor);
+    if (made && in.call.update_count && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
+    spyp_arena_end(&in.call.arena);
+    PyMem_Free(all);
+    Py_DECREF(names);
+    return made;
+}
+
+static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
+    const spy_uint3 *threads = (const spy_uint3 *)data;
+    spyp_function *f = in->call.function;
+    if (spy_dispatch(f->function, *threads, in->args, in->has_options ? &in->options : NULL) != SPY_OK) return spyp_raise(f->module->device);
+    Py_RETURN_NONE;
+}
+
+// dispatch(thread_count, *args, vars={}, command_encoder=None, **kwargs)
+PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spyp_function *f = (spyp_function *)self;
+    PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *count = NULL, *vars = NULL, *encoder = NULL, *function = NULL, *result = NULL;
+    Py_ssize_t first = 0;
+    uint32_t n[3];
+    if (!rest) return NULL;
+    if (PyTuple_Size(args) > 0) {
+        count = PyTuple_GetItem(args, 0);
+        first = 1;
+    } else {
+        count = PyDict_GetItemString(rest, "thread_count");
+    }
+    vars = Py_XNewRef(PyDict_GetItemString(rest, "vars"));
+    encoder = Py_XNewRef(PyDict_GetItemString(rest, "command_encoder"));
+    if (!count) {
+        PyErr_Format(PyExc_TypeError, "%U.dispatch: argument 'thread_count' not specified", f->name);
+    } else if (spyp_uint3_parse(count, "dispatch: argument 'thread_count'", n) == 0) {
+        static const char *const own[] = { "thread_count", "vars", "command_encoder" };
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
+        function = Py_NewRef(self);
+        if (vars && vars != Py_None) {
+            PyObject *set = PyObject_CallMethod(self, "set", "O", vars);
+            Py_SETREF(function, set);
+        }
+        if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
+        spy_uint3 threads = { n[0], n[1], n[2] };
+        if (function) result = spyp_with_arguments(function, args, first, rest, false, "dispatch", spyp_verb_dispatch, &threads);
+    }
+    Py_XDECREF(function);
+    Py_XDECREF(vars);
+    Py_XDECREF(encoder);
+    Py_DECREF(rest);
+    return result;
+}
+
+static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    SPYP_UNUSED(data);
+    size_t size = spy_explain_call(f->function, in->args, NULL, 0);
+    char *text = (char *)PyMem_Malloc(size + 1);
+    if (!text) return PyErr_NoMemory();
+    spy_explain_call(f->function, in->args, text, size + 1);
+    PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyMem_Free(text);
+    return result;
+}
+
+PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "explain", spyp_verb_explain, NULL);
+}
+
+static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    uint64_t ns = 0;
+    SPYP_UNUSED(data);
+    if (spy_time_call(f->function, in->args, &ns) != SPY_OK) return spyp_raise(f->module->device);
+    return PyFloat_FromDouble((double)ns * 1e-9);
+}
+
+PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "time", spyp_verb_time, NULL);
+}

@@ -1,0 +1,282 @@
+// The Python extension's internal header: objects, the one static struct, and what each file offers to the others.
+// Only public declarations of slangpy.h are used. Files, in the order in which a call passes them:
+//   module.c      the extension module, types, exceptions      device.c   Device: memory order, locks, callbacks
+//   modules.c     Module, Struct: names become functions       function.c Function: options by chaining
+//   call.c        vectorcall: Python arguments to spy_call     convert.c  a converter for each kind of Python value
+//   arrays.c      buffer protocol, DLPack, CUDA arrays         result.c   results to Python values
+//   tensor.c      Tensor and NDBuffer                          values.c   generators, references, packed arguments
+//   math_*.c      float3, float4x4, ...
+#ifndef SPYP_H
+#define SPYP_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#if PY_VERSION_HEX < 0x030C0000
+#include <structmember.h>
+#define Py_T_PYSSIZET T_PYSSIZET
+#define Py_T_OBJECT_EX T_OBJECT_EX
+#define Py_READONLY READONLY
+#endif
+#include "slangpy.h"
+
+// >>state: one interpreter, so one struct
+typedef struct spyp_state {
+    PyObject *module;
+    // exceptions, by status
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error;
+    // types
+    PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
+        *packed, *recorder;
+    // interned names
+    PyObject *s_result, *s_append_to, *s_thread_count, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
+        *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
+    PyObject *numpy;  // the module, once it was needed
+    PyObject *logger; // function(level, message), or NULL
+    unsigned long fork_count;
+} spyp_state;
+extern spyp_state spyp;
+
+// >>objects
+
+typedef struct spyp_device {
+    PyObject_HEAD
+    spy_device *device; // NULL: closed
+    PyThread_type_lock lock;
+    unsigned long owner;      // thread that holds the lock
+    uint32_t depth;           // of its entries: callbacks may use the device again
+    PyThreadState *released;  // while it is blocked without the GIL
+    uint32_t blocked;         // depth of spy_blocking
+    unsigned long fork_count; // of the process that made it
+    PyObject *log, *progress, *reports; // callables, or NULL
+    PyObject *printed; // list that collects what kernels print, or NULL
+    PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
+    PyObject *types;          // dict: (module or None, type name) -> Struct
+    PyObject *extra;          // dict of what Python code keeps with the device, or NULL
+    PyObject *weakrefs;
+    bool hot_reload, quiet; // quiet: messages are for nobody
+    uint64_t reload_interval_ns;
+} spyp_device;
+
+typedef struct spyp_module {
+    PyObject_HEAD
+    spyp_device *device;
+    spy_module *module;
+    PyObject *name;
+    PyObject *found; // dict: name -> Function or Struct
+    PyObject *link;  // tuple of Modules, kept alive
+    PyObject *weakrefs;
+} spyp_module;
+
+// A Slang type of a module, or a built-in one: what `module.Foo` and `module.float3` are.
+typedef struct spyp_struct {
+    PyObject_HEAD
+    spyp_module *module;
+    const spy_type_info *info; // lives as long as the module
+    PyObject *name;
+} spyp_struct;
+
+typedef struct spyp_seen { // an argument kind met at this call site
+    PyTypeObject *type;
+    const struct spyp_converter *converter;
+} spyp_seen;
+#define SPYP_SEEN 8
+
+// What chaining adds to a function. Immutable once made; shared by functions that chain on.
+typedef struct spyp_chain spyp_chain;
+
+typedef struct spyp_function {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    spyp_module *module;
+    spy_function *function;
+    PyObject *name;
+    spyp_chain *chain; // NULL: plain
+    int doubles;       // whether it takes doubles: 0 not asked yet, 1 yes, -1 no
+    spyp_seen seen[SPYP_SEEN];
+} spyp_function;
+
+typedef struct spyp_tensor {
+    PyObject_HEAD
+    spyp_device *device;
+    spy_tensor *tensor;
+    PyObject *dtype;  // Struct; NULL until asked for
+    PyObject *module; // Module that the element type comes from, or NULL
+    PyObject *grad_in, *grad_out; // Tensors, or NULL
+    PyObject *owner;  // what owns imported memory, or NULL
+    PyObject *weakrefs;
+} spyp_tensor;
+
+// >>memory of one call: freed when it ends
+
+typedef struct spyp_arena {
+    uint64_t first[192];
+    size_t used;           // bytes of the newest block
+    size_t room;
+    void **more;           // blocks from malloc, linked by their first word
+    Py_buffer *buffers[8]; // held exports; further ones in kept
+    uint32_t buffer_count;
+    PyObject *kept;        // list of objects that must live until the end, or NULL
+} spyp_arena;
+
+void spyp_arena_begin(spyp_arena *arena);
+void spyp_arena_end(spyp_arena *arena);
+void *spyp_arena_take(spyp_arena *arena, size_t size); // aligned to 16; NULL with MemoryError set
+int spyp_arena_keep(spyp_arena *arena, PyObject *object); // takes a new reference; -1 with an error set
+Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags); // NULL with an error set
+
+// Any array of another library, seen as host memory.
+typedef struct spyp_host_array {
+    spy_dtype dtype;      // SPY_DTYPE_DEFAULT: structs
+    spy_shape shape;
+    const void *data;     // row-major, contiguous, native byte order
+    size_t size_bytes;
+    bool writable;        // data is the array's own memory and may be written
+    Py_buffer *view;
+} spyp_host_array;
+
+// >>calls
+
+typedef struct spyp_call {
+    spyp_function *function;
+    spyp_arena arena;
+    uint32_t update_count; // values to be told of their results: see spyp_call_update
+    struct spyp_update {
+        PyObject *object;
+        spy_result *result;
+    } updates[16];
+} spyp_call;
+
+// One kind of Python value that can be an argument. `convert` fills *arg (name is set) and gives 0, or -1 with an error.
+typedef struct spyp_converter {
+    const char *kind; // for messages
+    int (*convert)(spyp_call *call, PyObject *object, spy_arg *arg);
+} spyp_converter;
+
+const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
+// A value whose result comes back into `object` by spyp_value_ref_set() or update_this().
+int spyp_call_update(spyp_call *call, PyObject *object, spy_result *result);
+
+// >>devices
+
+// Before and after each use of device->device. enter: -1 with an error when it is closed or was made before a fork; waits for
+// other threads without the GIL.
+int spyp_enter(spyp_device *device, const char *what);
+void spyp_leave(spyp_device *device);
+// Raises the device's error (NULL: the thread's). Always NULL.
+PyObject *spyp_raise(spyp_device *device);
+PyObject *spyp_raise_status(spy_status status, const char *message);
+// Waits for all work with Ctrl-C in between; -1 with an error set. Inside enter/leave.
+int spyp_wait(spyp_device *device);
+spyp_device *spyp_device_of(PyObject *object, const char *what); // borrowed; NULL with TypeError
+PyObject *spyp_exception_of(spy_status status); // borrowed
+// A list of paths, or of strings, as C strings in the arena; 0, or -1 with an error.
+int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count);
+int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const char *what, const char *const **out, size_t *count);
+
+// >>modules
+
+PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link); // takes `module`
+PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
+// A dtype given by a user: Struct, "float3", numpy dtype, Python type float/int/bool, math type. `type` names it, `module`
+// is where it is known (NULL: built in). 0, or -1 with an error.
+typedef struct spyp_dtype {
+    spy_dtype scalar;     // or SPY_DTYPE_DEFAULT: `type`
+    const char *type;
+    spy_module *module;
+    PyObject *keeps;      // what `type` lies in; a new reference
+    spyp_module *from;    // borrowed from keeps, or NULL
+} spyp_dtype;
+int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype);
+PyObject *spyp_module_find(spyp_module *module, PyObject *name); // new reference; NULL without an error: nothing of that name
+spyp_module *spyp_module_default(spyp_device *device); // an empty module of the device, for built-in types; new reference
+
+PyObject *spyp_function_make(spyp_module *module, spy_function *function, PyObject *name);
+// The chain's share of a call: options, mapped and bound arguments. function.c
+struct spyp_chain {
+    Py_ssize_t references;
+    PyObject *self;               // bound instance, or NULL
+    PyObject *map_args, *map_kwargs; // tuple and dict of maps or types, or NULL
+    PyObject *constants, *globals;   // dict, or NULL
+    PyObject *setters;            // tuple of callables that give further globals at each call, or NULL
+    PyObject *writer;             // (callable for a cursor, further arguments...), or NULL
+    PyObject *prelude;            // str, or NULL
+    PyObject *conformances;       // tuple of str, or NULL
+    PyObject *result;             // return_type(), or NULL
+    uint32_t group[3];
+    spy_shape call_group;
+};
+int spyp_chain_options(spyp_call *call, spy_call_options *options);
+int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
+PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
+int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // missing numbers are 1
+PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
+bool spyp_takes_doubles(spyp_function *function); // whether a parameter of some overload is of doubles
+int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
+// An object with update_this() whose get_this() gave `value`: it is told what came back.
+int spyp_note_this(spyp_call *call, PyObject *object, PyObject *value, spy_arg *arg);
+PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
+spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
+
+// >>results
+
+PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const void *data); // in C's layout
+PyObject *spyp_value_from(spyp_module *module, const spy_result *result); // a value; not a tensor
+PyObject *spyp_scalar_read(spy_dtype dtype, const void *data);
+int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data); // -1 with an error
+int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what);
+
+// >>tensors and arrays
+
+PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module); // takes `tensor`
+PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
+int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape); // tuple, list, Shape, int
+PyObject *spyp_shape_make(const spy_shape *shape); // a Shape
+PyObject *spyp_shape_tuple(const spy_shape *shape);
+
+// 1: filled; 0: no array; -1: an error is set (an array of a kind that cannot be used).
+int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array);
+int spyp_is_array(PyObject *object);
+// Numbers of another type; floats to integers and what does not fit are errors. 0, or -1 with an error.
+int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what);
+spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped); // DEFAULT: none
+const char *spyp_format_of_dtype(spy_dtype dtype);
+PyObject *spyp_numpy(void);                     // the module, new reference; ImportError with what to do
+PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner); // dtype and further dimensions
+
+// >>values.c: converters of their own
+const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these
+// A value that goes in and comes back, into *result (of the arena).
+int spyp_convert_inout(spyp_call *call, PyObject *value, spy_arg *arg, spy_result **result);
+int spyp_value_ref_set(PyObject *object, spyp_module *module, const spy_result *result);
+
+// >>types: each file makes its own; 0, or -1 with an error
+int spyp_device_ready(PyObject *module);
+int spyp_modules_ready(PyObject *module);
+int spyp_function_ready(PyObject *module);
+int spyp_tensor_ready(PyObject *module);
+int spyp_values_ready(PyObject *module);
+
+// >>helpers of all files
+
+PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference
+int spyp_methods_add(PyTypeObject *type, PyMethodDef *methods); // methods of another file; 0, or -1 with an error
+PyObject *spyp_alloc(PyTypeObject *type);     // zeroed; NULL with an error
+void spyp_free(PyObject *self);               // memory and the type's reference
+const char *spyp_utf8(PyObject *string);      // NULL with an error
+PyObject *spyp_format(const char *format, ...); // str
+int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most);
+
+#define SPYP_UNUSED(x) (void)(x)
+#define SPYP_FUNC(f) ((PyCFunction)(void (*)(void))(f))
+
+#if defined(__GNUC__)
+#define SPYP_LIKELY(x) __builtin_expect(!!(x), 1)
+#else
+#define SPYP_LIKELY(x) (x)
+#endif
+
+#endif // SPYP_H
