@@ -141,12 +141,8 @@ static PyObject *spyp_link_prelude(PyObject *self, PyObject *arg) {
 }
 
 static PyObject *spyp_link_conformances(PyObject *self, PyObject *arg) {
-    PyObject *items = PyUnicode_Check(arg) ? NULL : PySequence_Tuple(arg);
-    if (!items) {
-        PyErr_Clear();
-        return PyErr_Format(PyExc_TypeError, "%U.type_conformances: expected a list of str such as 'Circle : IShape', got %R",
-                            ((spyp_function *)self)->name, (PyObject *)Py_TYPE(arg));
-    }
+    PyObject *items = spyp_conformances_parse(arg, spyp_utf8(((spyp_function *)self)->name));
+    if (!items) return NULL;
     spyp_function *f = spyp_function_link(self);
     if (f) spyp_set(&f->chain->conformances, items);
     Py_DECREF(items);

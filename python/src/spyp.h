@@ -198,6 +198,8 @@ int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const cha
 
 // >>modules
 
+// type_conformances as a tuple of str; NULL with an error.
+PyObject *spyp_conformances_parse(PyObject *items, const char *where);
 PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link); // takes `module`
 PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
 // A dtype given by a user: Struct, "float3", numpy dtype, Python type float/int/bool, math type. `type` names it, `module`
