@@ -61,6 +61,7 @@ static int spyp_convert_number(spyp_call *call, PyObject *object, spy_arg *arg) 
 typedef struct spyp_listing {
     spy_shape shape;
     bool floats;
+    bool numbers; // a number was met: its depth is the rank
     int64_t least;
     uint64_t most;
     PyObject *odd; // borrowed: what is no number
@@ -77,6 +78,7 @@ static bool spyp_list_measure(PyObject *object, uint32_t depth, spyp_listing *li
     if (sequence || value) {
         Py_ssize_t n = value ? (Py_ssize_t)info.dims[0] : PySequence_Size(object);
         if (depth == SPY_MAX_RANK) return false;
+        if (depth == listing->shape.rank && listing->numbers) return false;
         if (depth == listing->shape.rank) listing->shape.dims[listing->shape.rank++] = n;
         else if (listing->shape.dims[depth] != n) return false;
         for (Py_ssize_t i = 0; i < n; i++) {
@@ -88,6 +90,7 @@ static bool spyp_list_measure(PyObject *object, uint32_t depth, spyp_listing *li
         return true;
     }
     if (depth != listing->shape.rank) return false;
+    listing->numbers = true;
     if (PyFloat_Check(object)) {
         listing->floats = true;
         return true;

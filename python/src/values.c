@@ -214,15 +214,21 @@ static PyMemberDef spyp_ref_members[] = {
 static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     const void *data = &arg->value;
     size_t count = 1;
-    spy_dtype dtype;
+    spy_dtype dtype = arg->dtype, wide = SPY_UINT64;
+    uint64_t number;
     switch (arg->kind) {
-    case SPY_ARG_BOOL: dtype = SPY_UINT64; break; // value.u
-    case SPY_ARG_UINT: dtype = SPY_UINT64; break;
-    case SPY_ARG_INT: dtype = SPY_INT64; break;
-    case SPY_ARG_FLOAT: dtype = SPY_FLOAT64; break;
+    case SPY_ARG_BOOL:
+    case SPY_ARG_UINT:
+    case SPY_ARG_INT:
+    case SPY_ARG_FLOAT: // as what a parameter of open type would take it, unless digits would be lost
+        if (arg->kind == SPY_ARG_INT) wide = SPY_INT64;
+        if (arg->kind == SPY_ARG_FLOAT) wide = SPY_FLOAT64;
+        if (wide == SPY_FLOAT64 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_FLOAT64;
+        if (spyp_convert_numbers(&number, dtype, data, wide, 1, "value") < 0) return -1;
+        data = &number;
+        break;
     case SPY_ARG_ARRAY:
         if (arg->direction != SPY_DIRECTION_DEFAULT) return 0; // it is written where it lies
-        dtype = arg->dtype;
         data = arg->value.data;
         for (size_t i = 0; i < arg->count; i++) count *= (size_t)arg->dims[i];
         break;
