@@ -529,6 +529,116 @@ static void test_write_hook(void **state) {
     assert_float_equal(got[2], 30, 0);
 }
 
+// A prepared call keeps the values that its globals had, and asks the hook for newer ones at each call.
+static void test_prepared(void **state) {
+    (void)state;
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "prepared", globals_source));
+    int32_t index[4] = { 0, 1, 2, 2 };
+    float data[4] = { 5, 6, 7, 8 }, got[4], v[3] = { 10, 20, 30 };
+    spy_tensor *i4 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), index));
+    spy_tensor *out = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+    spy_args args = SPY_ARGS(spy_arg_tensor("i", i4), spy_arg_tensor("_result", out));
+    spy_prepare_desc d;
+    memset(&d, 0, sizeof d);
+    for (int async = 0; async < 2; async++) {
+        d.async = async;
+        // Host data, fields, names and the options themselves may change, and tensors be released.
+        struct light lights[3] = { { { 1, 2, 3 }, 4, true }, { { 5, 6, 7 }, 8, false }, { { 9, 10, 11 }, 12, true } };
+        float red[3] = { 3, 4, 5 };
+        char path[] = "lights[1]", table_name[] = "table";
+        spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+        spy_arg fields[3] = { spy_arg_f32n("color", 3, red), spy_arg_f32("power", 2), spy_arg_bool("on", true) };
+        spy_args field_list = { fields, 3 };
+        spy_arg globals[3] = { spy_arg_data("lights", lights, sizeof lights), spy_arg_struct(path, field_list), spy_arg_tensor(table_name, x) };
+        spy_args list = { globals, 3 };
+        spy_call_options o = globals_of(list);
+        d.options = &o;
+        const char *names[2] = { async ? "lit" : "looked_up", async ? "looked_up" : "lit" }; // each is compiled once in either way
+        spy_prepared *p[2];
+        for (int k = 0; k < 2; k++) p[k] = MADE(spy_prepared, spy_prepare(fn(m, names[k]), args, &d));
+        memset(lights, 0xee, sizeof lights);
+        memset(red, 0xee, sizeof red);
+        memset(fields, 0xee, sizeof fields);
+        memset(globals, 0xee, sizeof globals);
+        memset(&o, 0xee, sizeof o);
+        memset(path, 'p', sizeof path - 1);
+        memset(table_name, 't', sizeof table_name - 1);
+        spy_release_tensor(x);
+        const float want[4] = { 1 + 3 * 4, 3 + 5 * 2, 9 + 11 * 12, 9 + 11 * 12 };
+        for (int round = 0; round < 6; round++) {
+            bool lit = strcmp(names[round % 2], "lit") == 0;
+            uint64_t built = spy_get_device_stats(gpu_device).kernels_built;
+            OK(spy_call_prepared(p[round % 2], args));
+            if (!async || round > 1) assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, built);
+            OK(spy_tensor_read(out, got, sizeof got));
+            for (int i = 0; i < 4; i++) assert_float_equal(got[i], (lit ? want[i] : data[index[i]]), 0);
+        }
+        spy_release_prepared(p[0]);
+        spy_release_prepared(p[1]);
+    }
+    // The hook's values, beside the kept ones.
+    for (int async = 0; async < 2; async++) {
+        d.async = async;
+        spy_arg gain = spy_arg_f32("gain", -1);
+        spy_args list = { &gain, 1 };
+        spy_call_options o = globals_of(list);
+        o.write_globals = write_hook;
+        o.write_user_data = v;
+        if (async) o.prelude = "// a kernel of its own";
+        d.options = &o;
+        v[0] = 10;
+        spy_prepared *p = MADE(spy_prepared, spy_prepare(fn(m, "scaled"), args, &d)); // the hook's first time
+        assert_float_equal(v[0], 11, 0);
+        o = globals_of(SPY_NO_ARGS);
+        for (int n = 0; n < 5; n++) {
+            OK(spy_call_prepared(p, args));
+            OK(spy_tensor_read(out, got, sizeof got));
+            for (int i = 0; i < 4; i++) assert_float_equal(got[i], (float)(11 + n) * (float)index[i], 0);
+        }
+        spy_release_prepared(p);
+    }
+}
+
+// A hook whose values are of other kinds from call to call.
+static void fickle_hook(spy_globals *globals, void *user) {
+    int *n = (int *)user;
+    if ((*n)++ == 1) spy_set_global(globals, "gain", spy_arg_i32(NULL, 3));
+    else spy_set_global(globals, "gain", spy_arg_f32(NULL, 2));
+}
+
+static void test_bad_prepared(void **state) {
+    (void)state;
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad_prepared", globals_source));
+    spy_function *f = fn(m, "scaled");
+    float r = 0;
+    int calls = 0;
+    spy_args args = SPY_ARGS(spy_arg_i32("i", 4), spy_out_f32("_result", &r));
+    spy_prepare_desc d;
+    memset(&d, 0, sizeof d);
+    spy_call_options o = globals_of(SPY_NO_ARGS);
+    d.options = &o;
+#define BAD(code, list, ...)                                                                                  \
+    o = globals_of(list);                                                                                     \
+    assert_null(spy_prepare(f, args, &d));                                                                    \
+    ERROR_ON(gpu_device, code, "spy_prepare: scaled", __VA_ARGS__)
+    BAD(SPY_ERROR_NOT_FOUND, SPY_NO_ARGS, "not given", "'gain'");
+    BAD(SPY_ERROR_NOT_FOUND, SPY_ARGS(spy_arg_f32("gian", 1)), "'gian'", "did you mean 'gain'?");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, SPY_ARGS(spy_arg_f32(NULL, 1)), "global 1 has no name");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, SPY_ARGS(spy_out_f32("gain", &r)), "globals cannot be kept", "outputs");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, SPY_ARGS(spy_arg_tensor("table", NULL)), "globals cannot be kept", "living tensor");
+    BAD(SPY_ERROR_TYPE_MISMATCH, SPY_ARGS(spy_arg_data("gain", &r, 3)), "'gain'", "4 bytes");
+#undef BAD
+    o = globals_of(SPY_NO_ARGS);
+    o.write_globals = fickle_hook;
+    o.write_user_data = &calls;
+    spy_prepared *p = MADE(spy_prepared, spy_prepare(f, args, &d));
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_prepared(p, args), "scaled", "global 'gain': int number");
+    assert_float_equal(r, 0, 0);
+    OK(spy_call_prepared(p, args));
+    assert_float_equal(r, 8, 0);
+    spy_release_prepared(p);
+}
+
 static void test_bad_globals(void **state) {
     (void)state;
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad", globals_source));
@@ -600,6 +710,8 @@ int main(void) {
         cmocka_unit_test_setup(test_lists, need_device),
         cmocka_unit_test_setup(test_other_modules, need_device),
         cmocka_unit_test_setup(test_write_hook, need_device),
+        cmocka_unit_test_setup(test_prepared, need_device),
+        cmocka_unit_test_setup(test_bad_prepared, need_device),
         cmocka_unit_test_setup(test_bad_globals, need_device),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
