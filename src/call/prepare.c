@@ -13,8 +13,8 @@ struct spy_prepared {
     spyi_atomic finished; // set by the thread at its end
     spyi_values values;   // copies for the thread
     spyi_kept_options kept;
-    spyi_plan *made;      // by the thread
-    spy_status status;    // of the compilation
+    spyi_plan *made;   // by the thread
+    spy_status status; // of the compilation
     spyi_text error;
     uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
@@ -174,8 +174,8 @@ static bool spyi_prepare_start(spy_prepared *p, spyi_values *values) {
     bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
     values->key_size = size; // without what the look-up has added
     if (known) return false;
-    p->running = spyi_copy_values(values, &p->values) &&
-                 spyi_thread_start(&p->thread, spyi_prepare_thread, p);
+    p->running =
+        spyi_copy_values(values, &p->values) && spyi_thread_start(&p->thread, spyi_prepare_thread, p);
     if (!p->running) spyi_free_copies(&p->values);
     return p->running;
 }
@@ -190,7 +190,8 @@ static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_te
     return status;
 }
 
-static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc, spyi_text *error) {
+static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
+                               spyi_text *error) {
     spyi_values *values = &p->object.device->cache->values;
     spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
     if (status == SPY_OK && p->kept.options.append_to) {
@@ -274,8 +275,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
-        status = spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values,
-                               &error);
+        status =
+            spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
         if (status == SPY_OK && spyi_prepared_outdated(prepared))
             status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
