@@ -437,11 +437,12 @@
 // Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
 // (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
 // Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
-// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
-// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
-// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
-// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
-// each.
+// library's tensor types; data in uniform buffers comes from host memory. A name that the modules do not have, or
+// a value of another type, is an error before anything is compiled. What a kernel uses must be given, and an
+// error lists what is not, once its code is there and tells; what it does not use is ignored, of a uniform
+// buffer's members too. spy_explain_call lists all globals, given and not. A write_globals hook adds values at
+// each call. Values change from call to call without a new kernel; other kinds or names of values are another
+// kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding each.
 //
 // Not yet: textures, samplers, typed buffers, arrays of buffers, and push constants of the module's own: a
 // kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's own business: each

@@ -3,6 +3,12 @@
 #include "gpu_test.h"
 
 spy_device *gpu_device;
+static int compiles; // kernels that the compiler was asked for
+
+static void on_step(const char *step, bool finished, void *user) {
+    (void)user;
+    if (!finished && strncmp(step, "compile ", 8) == 0) compiles++;
+}
 
 static spy_function *fn(spy_module *module, const char *name) {
     return MADE(spy_function, spy_find_function(module, name));
@@ -675,9 +681,82 @@ static void test_bad_globals(void **state) {
     assert_float_equal(r, 8, 0);
 }
 
+// What reflection can know is said before the compiler is asked for a kernel.
+static void test_early(void **state) {
+    (void)state;
+    spy_module *part = MADE(spy_module, gpu_module(gpu_device, "early_part", "public uniform float part_gain;\npublic struct Part { public float a; public float b; }\n"
+                                                                              "public ConstantBuffer<Part> part_block;\n"));
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.name = "early";
+    d.source = "import early_part;\nuniform float gain;\nStructuredBuffer<float> table;\nTexture2D image;\n"
+               "float f(int i) { return gain * i + table[i]; }\nfloat g(int i) { return part_gain + part_block.b; }\nfloat none(int i) { return i; }\n";
+    d.link = &part;
+    d.link_count = 1;
+    spy_module *m = MADE(spy_module, spy_load_module(gpu_device, &d));
+    spy_module *bare = MADE(spy_module, gpu_module(gpu_device, "early_bare", "float f(int i) { return i; }\n"));
+    spy_function *f = fn(m, "f"), *g = fn(m, "g");
+    float data[4] = { 1, 2, 3, 4 }, r = -1;
+    char text[8000];
+    uint64_t ns;
+    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_args args = SPY_ARGS(spy_arg_i32("i", 1), spy_out_f32("_result", &r));
+    spy_call_options o;
+    int before = compiles;
+#define EARLY(code, function, list, ...)                                                                      \
+    o = globals_of(list);                                                                                     \
+    FAILS(code, spy_call_with(function, args, &o), __VA_ARGS__);                                              \
+    FAILS(code, spy_time_call(function, args, &o, &ns), __VA_ARGS__);                                         \
+    assert_null(spy_resolve(function, args, &o));                                                             \
+    ERROR_ON(gpu_device, code, __VA_ARGS__);                                                                  \
+    assert_int_equal(compiles, before)
+    EARLY(SPY_ERROR_NOT_FOUND, f, SPY_ARGS(spy_arg_f32("gian", 1)), "'gian'", "did you mean 'gain'?");
+    EARLY(SPY_ERROR_NOT_FOUND, f, SPY_ARGS(spy_arg_f32("gain", 1), spy_arg_f32("part_gian", 1)), "'part_gian'", "did you mean 'part_gain'?");
+    EARLY(SPY_ERROR_NOT_FOUND, g, SPY_ARGS(spy_arg_f32("part_block.c", 1)), "'part_block.c'", "'part_block' is a Part with 'a', 'b'");
+    EARLY(SPY_ERROR_NOT_FOUND, fn(m, "none"), SPY_ARGS(spy_arg_f32("nothing_like_it", 1)), "'nothing_like_it'");
+    EARLY(SPY_ERROR_NOT_FOUND, fn(bare, "f"), SPY_ARGS(spy_arg_f32("gain", 1)), "'gain'", "have none");
+    EARLY(SPY_ERROR_TYPE_MISMATCH, f, SPY_ARGS(spy_arg_f32("table", 1)), "'table'", "StructuredBuffer<float>");
+    EARLY(SPY_ERROR_TYPE_MISMATCH, g, SPY_ARGS(spy_arg_struct("part_block", SPY_ARGS(spy_arg_tensor("a", x), spy_arg_f32("b", 1)))), "'part_block.a'", "host data");
+#undef EARLY
+    // Explaining lists them all.
+    o = globals_of(SPY_ARGS(spy_arg_f32("gain", 2), spy_arg_f32("part_block.b", 3)));
+    spy_explain_call(f, args, &o, text, sizeof text);
+    const char *const lines[] = { "gain                 global float        <- float number", "part_block.b         global float        <- float number",
+                                  "table                global StructuredBuffer<float> not given", "part_gain            global float        not given",
+                                  "cannot be given" };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(text, lines[i])) fail_msg("'%s' is not in: %s", lines[i], text);
+    spy_resolution *resolution = MADE(spy_resolution, spy_resolve(f, args, &o));
+    spy_release_resolution(resolution);
+    o = globals_of(SPY_ARGS(spy_arg_f32("gian", 2)));
+    spy_explain_call(f, args, &o, text, sizeof text);
+    assert_non_null(strstr(text, "did you mean 'gain'?"));
+    assert_int_equal(compiles, before);
+    // Which of them a kernel uses only its code says.
+    o = globals_of(SPY_ARGS(spy_arg_f32("gain", 2)));
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call_with(f, args, &o), "not given", "'table'");
+    assert_int_equal(compiles, before + 1);
+    o = globals_of(SPY_ARGS(spy_arg_f32("gain", 2), spy_arg_tensor("table", x)));
+    OK(spy_time_call(f, args, &o, &ns));
+    assert_float_equal(r, 2 + data[1], 0);
+    // A prelude may bring globals of its own.
+    o = globals_of(SPY_ARGS(spy_arg_f32("gain", 3), spy_arg_tensor("table", x), spy_arg_f32("extra", 1)));
+    o.prelude = "uniform float extra;";
+    OK(spy_call_with(f, args, &o));
+    assert_float_equal(r, 3 + data[1], 0);
+    o.globals = SPY_ARGS(spy_arg_f32("gain", 3), spy_arg_tensor("table", x), spy_arg_f32("extre", 1));
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call_with(f, args, &o), "'extre'", "did you mean 'extra'?");
+    // A reload changes what there is.
+    OK(spy_reload_module(bare, "uniform float gain;\nfloat f(int i) { return i * gain; }\n"));
+    o = globals_of(SPY_ARGS(spy_arg_f32("gain", 5)));
+    OK(spy_call_with(fn(bare, "f"), args, &o));
+    assert_float_equal(r, 5, 0);
+}
+
 static int open_device(void **state) {
     (void)state;
     spy_device_desc d = gpu_desc();
+    d.progress.func = on_step;
     gpu_device = gpu_open(&d);
     return 0;
 }
@@ -713,6 +792,7 @@ int main(void) {
         cmocka_unit_test_setup(test_prepared, need_device),
         cmocka_unit_test_setup(test_bad_prepared, need_device),
         cmocka_unit_test_setup(test_bad_globals, need_device),
+        cmocka_unit_test_setup(test_early, need_device),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
