@@ -384,8 +384,8 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_create_transpose(NULL, SPY_DIMS(0)));
     IS_NULL_ERROR(spy_tensor_point_to(NULL, NULL));
     IS_NULL_ERROR(spy_call(NULL, SPY_NO_ARGS));
-    IS_NULL_ERROR(spy_time_call(NULL, SPY_NO_ARGS, &ns));
-    IS_NULL_ERROR(spy_explain_call(NULL, SPY_NO_ARGS, NULL, 0));
+    IS_NULL_ERROR(spy_time_call(NULL, SPY_NO_ARGS, NULL, &ns));
+    IS_NULL_ERROR(spy_explain_call(NULL, SPY_NO_ARGS, NULL, NULL, 0));
     IS_NULL_ERROR(spy_prepare(NULL, SPY_NO_ARGS, NULL));
     IS_NULL_ERROR(spy_prepared_ready(NULL));
     IS_NULL_ERROR(spy_call_prepared(NULL, SPY_NO_ARGS));

@@ -171,7 +171,7 @@ static void test_ids(void **state) {
 // What the text says the kernel is.
 static void expect_variant(spy_function *f, spy_args args, const char *word) {
     static char text[1 << 16];
-    spy_explain_call(f, args, text, sizeof text);
+    spy_explain_call(f, args, NULL, text, sizeof text);
     if (!strstr(text, word)) fail_msg("no '%s' in: %s", word, text);
 }
 
