@@ -68,7 +68,8 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         size_t length = strlen(input->path);
         if (input->parameter) continue;
         globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
             spyi_text_clear(&fields); // parts come after what they are parts of
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
@@ -265,7 +266,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
 static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
@@ -276,7 +277,7 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
             status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
         const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
         status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
     }

@@ -233,9 +233,7 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
                         : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
-                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
-                            : NULL;
+                                                                                        : NULL;
     spyi_free_parts(&parts);
     return takes;
 }
