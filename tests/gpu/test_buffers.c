@@ -494,7 +494,7 @@ static void test_bad_arrays(void **state) {
     FAILS(SPY_ERROR_TYPE_MISMATCH, PARAM(one, one, one, one), "'b'", "3 fields, got 4");
     FAILS(SPY_ERROR_TYPE_MISMATCH, PARAM(one, wrong, one), "'b[1]'", "StructuredBuffer<float>", "int");
     FAILS(SPY_ERROR_NOT_FOUND, PARAM(one, one, spy_arg_tensor("[3]", x)), "'b'", "no field '[3]'");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(param, SPY_ARGS(spy_arg_tensor("b", x), k, i, out)), "'b'", "[3]");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(param, SPY_ARGS(spy_arg_tensor("b", x), k, i, out)), "'b'", "[3]", "a struct of tensors");
     OK(PARAM(one, one, one));
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_tensor("tables[0]", x), spy_arg_tensor("tables[2]", x)));
     FAILS(SPY_ERROR_NOT_FOUND, spy_call_with(looked_up, SPY_ARGS(k, i, out), &o), "'tables[1]'", "not given");
