@@ -175,7 +175,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             free(leaf->path);
             leaf->path = spyi_strdup(spyi_text_str(&name));
             spyi_text_free(&name);
-            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
+            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+            if (status == SPY_OK && leaf->binds)
+                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
     spyi_bound_free(&bound);

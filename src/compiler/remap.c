@@ -315,6 +315,14 @@ static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
 
 // >>numbers
 
+// A byte-address buffer is a variable for each width that it is read in, all of one binding.
+static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
+    const spyi_code_id was = s->ids[first];
+    for (uint32_t id = first; id < s->id_count; ++id)
+        if (s->ids[id].storage == was.storage && s->ids[id].set == was.set && s->ids[id].binding == was.binding)
+            s->ids[id].number = number;
+}
+
 static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
@@ -327,7 +335,7 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
             if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
-            if (id && bindings[i].count) s->ids[id].number = (uint32_t)p->slot;
+            if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }
     for (uint32_t i = 0; i < inputs->count; ++i) {
@@ -362,8 +370,8 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         spyi_text_add(
             messages,
             "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-            "StructuredBuffer, ByteAddressBuffer, Buffer, arrays of them, ConstantBuffer, ParameterBlock and "
-            "plain data can",
+            "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, ParameterBlock "
+            "and plain data can",
             input ? input->path : "?", input ? input->type->display : "?");
         return false;
     }

@@ -195,6 +195,7 @@ static const char arrays_source[] =
     "float looked_up(int k, int i) { return tables[k][i] * gain + last[i]; }\n"
     "float single(int i) { return tables[1][i]; }\n"
     "float raw(int k, int i) { return bytes[k].Load<float>(4 * i); }\n"
+    "float widths(int k, int i) { return (bytes[k].Load<uint16_t>(4 * i) & 255) * 256.0 + (bytes[k].Load<uint>(4 * i) >> 24); }\n"
     "float texel(int i) { return texels[0][i] - texels[1][i] + first[i]; }\n"
     "float texel_of(int k, int i) { return texels[k][i]; }\n"
     "void spread(int k, int i, float3 v) { outs[k][i] = v + float3(first[i]); }\n"
@@ -260,6 +261,17 @@ static void test_array_globals(void **state) {
     for (int k = 0; k < 2; k++) {
         OK(spy_call_with(fn(m, "raw"), SPY_ARGS(spy_arg_i32("k", k), t.index, out), &o));
         for (int i = 0; i < MANY; i++) assert_float_equal(got[i], t.data[2 * k][i], 0);
+    }
+    if (spy_get_device_info(gpu_device).features & SPY_FEATURE_INT16) { // two variables of one binding in the code
+        uint32_t words[2][MANY];
+        for (int i = 0; i < 2 * MANY; i++) words[i / MANY][i % MANY] = random_bits();
+        spy_tensor *w0 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(MANY), words[0]));
+        spy_tensor *w1 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(MANY), words[1]));
+        o = globals_of(SPY_ARGS(spy_arg_struct("bytes", SPY_ARGS(spy_arg_tensor(NULL, w0), spy_arg_tensor(NULL, w1)))));
+        for (int k = 0; k < 2; k++) {
+            OK(spy_call_with(fn(m, "widths"), SPY_ARGS(spy_arg_i32("k", k), t.index, out), &o));
+            for (int i = 0; i < MANY; i++) assert_float_equal(got[i], (float)(words[k][i] & 0xff) * 256 + (float)(words[k][i] >> 24), 0);
+        }
     }
     o = globals_of(SPY_ARGS(spy_arg_struct("texels", SPY_ARGS(t.fields[2], t.fields[0])), spy_arg_tensor("first", t.t[1])));
     OK(spy_call_with(fn(m, "texel"), SPY_ARGS(t.index, out), &o));
@@ -434,6 +446,8 @@ static void test_bad_typed(void **state) {
                                                 "float4 pick4(Buffer<float4> b, int i) { return b[i]; }\n"
                                                 "void put3(RWBuffer<float3> b, int i) { b[i] = float3(i); }\n"
                                                 "void put64(RWBuffer<uint64_t> b, int i) { b[i] = i; }\n"
+                                                "[shader(\"compute\")] [numthreads(1, 1, 1)]\n"
+                                                "void shader3(uniform RWBuffer<float3> b) { b[0] = b[1]; }\n"
                                                 "void ordered(RasterizerOrderedBuffer<float> b, int i) { b[i] = i; }\n"));
     float data[24] = { 0 }, r;
     spy_arg i = spy_arg_i32("i", 0);
@@ -453,6 +467,8 @@ static void test_bad_typed(void **state) {
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", x), i)), "'b'", "dimension 1 must be 4");
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn(m, "put64"), SPY_ARGS(spy_arg_tensor("b", longs), i)), "'b'", device, "uint64_t", "StructuredBuffer");
     if (spy_call(fn(m, "put3"), SPY_ARGS(spy_arg_tensor("b", threes), i)) != SPY_OK)
+        ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_RANGE, "'b'", device, "float3", "RWStructuredBuffer");
+    if (spy_dispatch(fn(m, "shader3"), (spy_uint3){ 1, 1, 1 }, SPY_ARGS(spy_arg_tensor("b", threes)), NULL) != SPY_OK)
         ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_RANGE, "'b'", device, "float3", "RWStructuredBuffer");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(m, "ordered"), SPY_ARGS(spy_arg_tensor("b", flat), i)), "'b'", "__ShapeBuffer");
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_tensor("quads", ints)));
