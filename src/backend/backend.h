@@ -35,7 +35,7 @@ typedef struct spyi_chunk {
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; of typed buffers limits.max_texels whole texels
+    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
 } spyi_binding;
 
 // What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
@@ -100,7 +100,7 @@ typedef struct spyi_limits {
     uint64_t max_binding_bytes;
     uint32_t texel_alignment; // bytes
     uint64_t max_texels;      // of a typed buffer
-    uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: what typed buffers can do, spyi_texel_use
+    uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
     uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)

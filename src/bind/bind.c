@@ -678,8 +678,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no(
                 a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
-                "samplers)",
+                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed "
+                "(textures, samplers)",
                 open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;

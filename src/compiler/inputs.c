@@ -101,8 +101,8 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
 }
 
 // A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
-static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
-                                 const spyi_sl_at *at) {
+static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
+                                 const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
     bool array = spyi_type_is_bound_array(type);
     uint32_t count = array ? type->field_count : 1;
@@ -111,9 +111,11 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
         slang = lib->spReflectionType_GetElementType(slang);
     }
     bool buffer = spyi_sl_is_buffer(lib, slang);
-    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) == SPYI_SL_SHAPE_TEXELS;
+    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
+                                SPYI_SL_SHAPE_TEXELS;
     const spyi_type *texel =
-        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false) : NULL;
+        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
+               : NULL;
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");

@@ -283,7 +283,8 @@ static int64_t spyi_sl_printed_count(const char *name) {
 bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang) {
     if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_RESOURCE) return false;
     unsigned shape = lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK;
-    return (shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES || shape == SPYI_SL_SHAPE_TEXELS) &&
+    return (shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ||
+            shape == SPYI_SL_SHAPE_TEXELS) &&
            lib->spReflectionType_GetResourceAccess(slang) <= SPYI_SL_ACCESS_READ_WRITE;
 }
 

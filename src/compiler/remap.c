@@ -207,9 +207,9 @@ static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
         uint8_t scalar, formats[3]; // of one, two and four
     } list[] = {
-        { SPY_FLOAT32, { 3, 6, 1 } },  { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
+        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
         { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
-        { SPY_INT8, { 29, 27, 23 } },  { SPY_UINT8, { 39, 37, 32 } },
+        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
         if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];
@@ -227,26 +227,44 @@ static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
 
 // Slang leaves the format of RWBuffer<float> and its vectors open, which not every device can read. All of them share one
 // type in the code, so it gets a format when they have the same one.
-static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
-                                 uint32_t *image, uint32_t format) {
+static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
+                                 const spyi_sl_binding *bindings, uint32_t *image, uint32_t format) {
     for (uint32_t i = 0; i < inputs->count; ++i) {
         uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
         if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
     }
     for (uint32_t id = 1; id < s->id_count; ++id) { // two equal types are not allowed
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
-        if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0) return;
+        if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
+            return;
     }
     image[SPYI_IMAGE_FORMAT] = format;
+}
+
+// Once formats were filled in, the code may need other capabilities.
+static void spyi_code_format_capabilities(spyi_code_scan *s) {
+    bool open = false, extended = false;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        open = open || w[SPYI_IMAGE_FORMAT] == 0;
+        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
+    }
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
+        if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
+            s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
+            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
+    if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
 }
 
 // false: a format that is not the memory's.
 static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
                               spyi_text *messages) {
-    bool open = false, filled = false;
+    bool filled = false;
     for (uint32_t i = 0; i < inputs->count; ++i) {
         uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
-        uint32_t *image = id ? spyi_code_image(s, id) : NULL, format = id ? spyi_code_format(bindings[i].texel) : 0;
+        uint32_t *image = id ? spyi_code_image(s, id) : NULL,
+                 format = id ? spyi_code_format(bindings[i].texel) : 0;
         if (!image || image[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
         if (image[SPYI_IMAGE_FORMAT] == 0 && format) {
             spyi_code_set_format(s, inputs, bindings, image, format);
@@ -257,19 +275,7 @@ static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, cons
                       inputs->items[i].path, bindings[i].texel->display);
         return false;
     }
-    bool extended = false;
-    for (uint32_t id = 1; id < s->id_count; ++id) {
-        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
-        if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
-        open = open || w[SPYI_IMAGE_FORMAT] == 0;
-        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
-    }
-    if (!filled) return true;
-    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
-        if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
-            s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
-            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
-    if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
+    if (filled) spyi_code_format_capabilities(s);
     return true;
 }
 
@@ -279,7 +285,8 @@ static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id,
     memset(slot, 0, sizeof *slot);
     slot->count = (uint8_t)b->count;
     if (!b->texel) return;
-    slot->kind = image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
+    slot->kind =
+        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
     slot->scalar = (uint8_t)b->texel->scalar;
     slot->columns = (uint8_t)b->texel->columns;
 }
@@ -303,7 +310,8 @@ static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
     for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
         const uint32_t *w = s->words + i;
         uint32_t op = w[0] & 0xffffu;
-        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5) continue;
+        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5)
+            continue;
         uint32_t number = spyi_code_at(s, w[3])->number;
         if (number < inputs->binding_count && number < SPYI_MOST_SLOTS && !spyi_code_is_constant(s, w[4], 8))
             kinds[inputs->slots[number].kind] = true;
@@ -319,7 +327,8 @@ static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
 static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
     const spyi_code_id was = s->ids[first];
     for (uint32_t id = first; id < s->id_count; ++id)
-        if (s->ids[id].storage == was.storage && s->ids[id].set == was.set && s->ids[id].binding == was.binding)
+        if (s->ids[id].storage == was.storage && s->ids[id].set == was.set &&
+            s->ids[id].binding == was.binding)
             s->ids[id].number = number;
 }
 
@@ -367,12 +376,11 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(
-            messages,
-            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-            "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, ParameterBlock "
-            "and plain data can",
-            input ? input->path : "?", input ? input->type->display : "?");
+        spyi_text_add(messages,
+                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                      "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
+                      "ParameterBlock and plain data can",
+                      input ? input->path : "?", input ? input->type->display : "?");
         return false;
     }
     if (pushed <= 1) return true;

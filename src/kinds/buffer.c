@@ -5,9 +5,12 @@ static const struct spyi_buffer_family {
     const char *name;
     bool typed, texels, writes; // its elements have a type; they are texels
 } spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false, false },  { "RWStructuredBuffer", true, false, true },
-    { "ByteAddressBuffer", false, false, false }, { "RWByteAddressBuffer", false, false, true },
-    { "Buffer", true, true, false },             { "RWBuffer", true, true, true },
+    { "StructuredBuffer", true, false, false },
+    { "RWStructuredBuffer", true, false, true },
+    { "ByteAddressBuffer", false, false, false },
+    { "RWByteAddressBuffer", false, false, true },
+    { "Buffer", true, true, false },
+    { "RWBuffer", true, true, true },
 };
 
 static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {

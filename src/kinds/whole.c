@@ -234,8 +234,9 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                                                                                        : NULL;
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
+                            ? "; it takes a tensor"
+                            : NULL;
     spyi_free_parts(&parts);
     return takes;
 }

@@ -304,7 +304,8 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
         bool texels = s->kind != SPYI_SLOT_BUFFER;
         if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
             (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
-            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i, s->count);
+            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
+                                    s->count);
     }
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",

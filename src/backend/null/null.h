@@ -26,7 +26,7 @@ typedef struct spyi_null_desc {
     uint64_t max_binding_bytes; // 1 GiB
     uint32_t texel_alignment;   // 64
     uint64_t max_texels;        // 64 Mi
-    bool no_texels;             // typed buffers have no formats; else all of 8, 16 and 32 bits, but not of three
+    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
     uint32_t max_uniforms;      // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
