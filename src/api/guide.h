@@ -423,9 +423,10 @@
 // it. Element-wise arguments may stand beside all of these.
 //
 // Buffer<T> and RWBuffer<T> are for T of 8, 16 or 32 bits, one, two or four of them (three where the device can),
-// and their tensors hold T itself: a [format] that says otherwise is refused. Every device has float, int, uint and
-// vectors of four to read and write; an error names a format that it lacks. A device without
-// StorageImageReadWithoutFormat takes RWBuffers of float vectors of one length in a kernel, or [format] on each.
+// and their tensors hold T itself: a [format] that says otherwise is refused, and so are atomic operations but on
+// int and uint. Every device has float, int, uint and their vectors of two and four to read and write; an error
+// names a format that it lacks. A device without StorageImageReadWithoutFormat takes RWBuffers of float vectors of
+// one length in a kernel, or [format("rgba32f")] and the like on each.
 //
 // An array of buffers, StructuredBuffer<float> b[3], takes a struct of tensors:
 //

@@ -13,6 +13,7 @@ enum { // of the SPIR-V enumerants
     SPYI_OP_PARAMETER = 55,
     SPYI_OP_CALL = 57,
     SPYI_OP_VARIABLE = 59,
+    SPYI_OP_TEXEL_POINTER = 60,
     SPYI_OP_LOAD = 61,
     SPYI_OP_COPY_MEMORY = 63,
     SPYI_OP_ACCESS_CHAIN = 65,
@@ -117,6 +118,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         break;
     case SPYI_OP_ACCESS_CHAIN:
     case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        if (length >= 4) spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
         if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
         else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
         break;
@@ -279,6 +281,28 @@ static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, cons
     return true;
 }
 
+// Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
+static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
+                                    const spyi_sl_binding *bindings, spyi_text *messages) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) != SPYI_OP_TEXEL_POINTER || (w[0] >> 16) < 6) continue;
+        const uint32_t *image = spyi_code_image(s, w[3]);
+        if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
+            continue; // R32i, R32ui
+        const char *path = "?";
+        for (uint32_t k = 0; k < inputs->count; ++k)
+            if (bindings[k].texel && spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3])
+                path = inputs->items[k].path;
+        spyi_text_add(messages,
+                      "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
+                      "RWBuffer<uint>; take an RWStructuredBuffer",
+                      path);
+        return false;
+    }
+    return true;
+}
+
 // What stands behind a binding, once numbered.
 static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
@@ -412,6 +436,7 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     if (good) spyi_code_number(&s, inputs, bindings);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
     good = good && spyi_code_formats(&s, inputs, bindings, messages);
+    good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);
     if (good) spyi_code_dynamic(&s, inputs);
     if (good) spyi_code_patch(&s);
     *count = s.count;

@@ -440,6 +440,9 @@ static void test_bad_typed(void **state) {
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad_typed",
                                                 "Buffer<float4> quads;\n"
                                                 "[format(\"rgba8\")] RWBuffer<float4> bytes;\n"
+                                                "RWBuffer<float> sums;\nRWBuffer<uint4> fours;\n"
+                                                "void add(int i) { InterlockedAdd(sums[i], 1.0f); }\n"
+                                                "void add4(int i) { InterlockedAdd(fours[i].y, 1u); }\n"
                                                 "float4 other_format(int i) { return bytes[i]; }\n"
                                                 "float of_quads(int i) { return quads[i].x; }\n"
                                                 "float pick(Buffer<float> b, int i) { return b[i]; }\n"
@@ -478,6 +481,8 @@ static void test_bad_typed(void **state) {
     FAILS(SPY_ERROR_NOT_FOUND, spy_call_with(fn(m, "of_quads"), SPY_ARGS(i, out), &o), "'quads'", "not given");
     o = globals_of(SPY_ARGS(spy_arg_tensor("bytes", fours)));
     FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(m, "other_format"), SPY_ARGS(i), &o), "'bytes'", "[format]", "float4");
+    FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(m, "add"), SPY_ARGS(i), &o), "'sums'", "atomic", "RWStructuredBuffer");
+    FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(m, "add4"), SPY_ARGS(i), &o), "'fours'", "atomic");
     o = globals_of(SPY_ARGS(spy_arg_tensor("quads", fours)));
     OK(spy_call_with(fn(m, "of_quads"), SPY_ARGS(i, out), &o)); // the device works on as before
     assert_float_equal(r, 0, 0);
