@@ -160,8 +160,8 @@ bool spyp_math_arg_vector(const spyp_math_function *function, int index, PyObjec
         return true;
     }
     if (!kind && PySequence_Check(arg)) {
-        int found = spyp_math_read_list(expected, SPY_FLOAT32, arg, value, size);
-        if (found < 0 || (uint32_t)found == size) return found > 0;
+        Py_ssize_t found = spyp_math_read_list(expected, SPY_FLOAT32, arg, value, size);
+        if (found < 0 || found == (Py_ssize_t)size) return found > 0;
     }
     spyp_math_arg_error(function, index, expected, arg);
     return false;

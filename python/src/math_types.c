@@ -27,29 +27,24 @@ static void spyp_math_default(const spyp_math_kind *kind, double *components) {
 
 // What the arguments of a vector name: numbers and vectors one after the other, or one number for all.
 static int spyp_math_init_vector(const spyp_math_kind *kind, PyObject *args, double *components) {
-    uint32_t size = spyp_math_size(kind), count = 0;
-    Py_ssize_t items = PyTuple_Size(args);
+    Py_ssize_t size = (Py_ssize_t)spyp_math_size(kind), items = PyTuple_Size(args), count = 0;
     double splat;
     if (items == 1 && kind->form == SPYP_MATH_VECTOR) {
         int found = spyp_math_read_scalar(kind->dtype, PyTuple_GetItem(args, 0), &splat);
         if (found < 0) return -1;
-        for (uint32_t i = 0; i < size; i++) components[i] = splat;
+        for (Py_ssize_t i = 0; i < size; i++) components[i] = splat;
         if (found) return 0;
     }
     for (Py_ssize_t i = 0; i < items; i++) {
-        uint32_t left = size - count;
-        int found = 0;
-        if (left == 0) count = size + 1; // one too many at least
-        else
-            found = spyp_math_read_list(kind->name, kind->dtype, PyTuple_GetItem(args, i), components + count,
-                                        left);
+        Py_ssize_t start = count < size ? count : size;
+        Py_ssize_t found = spyp_math_read_list(kind->name, kind->dtype, PyTuple_GetItem(args, i),
+                                               components + start, (uint32_t)(size - start));
         if (found < 0) return -1;
-        count += (uint32_t)found;
-        if (left == 0) break;
+        count += found;
     }
     if (count == size) return 0;
-    PyErr_Format(PyExc_ValueError, "%s: expected %u component%s, got %s%u", kind->name, size,
-                 size == 1 ? "" : "s", count > size ? "at least " : "", count);
+    PyErr_Format(PyExc_ValueError, "%s: expected %zd component%s, got %zd", kind->name, size,
+                 size == 1 ? "" : "s", count);
     return -1;
 }
 
@@ -227,15 +222,15 @@ static int spyp_math_set(PyObject *self, uint32_t index, PyObject *value) {
 static int spyp_math_set_line(PyObject *self, uint32_t first, uint32_t step, uint32_t count, PyObject *line) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     double components[SPYP_MATH_MAX_SIZE];
-    int found;
+    Py_ssize_t found;
     if (!line) {
         PyErr_Format(PyExc_TypeError, "%s: rows cannot be deleted", kind->name);
         return -1;
     }
     found = spyp_math_read_list(kind->name, kind->dtype, line, components, count);
     if (found < 0) return -1;
-    if ((uint32_t)found != count) {
-        PyErr_Format(PyExc_ValueError, "%s: expected %u components, got %d", kind->name, count, found);
+    if (found != (Py_ssize_t)count) {
+        PyErr_Format(PyExc_ValueError, "%s: expected %u components, got %zd", kind->name, count, found);
         return -1;
     }
     for (uint32_t i = 0; i < count; i++) { // matrices are of floats: no store fails
@@ -306,7 +301,9 @@ static PyObject *spyp_math_get_shape(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyObject *spyp_math_get_element_type(PyObject *self, void *Py_UNUSED(closure)) {
     spy_dtype dtype = spyp_math_kind_at(self)->dtype;
-    PyTypeObject *type = dtype == SPY_BOOL ? &PyBool_Type : spyp_math_is_float(dtype) ? &PyFloat_Type : &PyLong_Type;
+    PyTypeObject *type = dtype == SPY_BOOL           ? &PyBool_Type
+                         : spyp_math_is_float(dtype) ? &PyFloat_Type
+                                                     : &PyLong_Type;
     PyObject *object = (PyObject *)type;
     Py_INCREF(object);
     return object;
@@ -570,7 +567,7 @@ static const char *const spyp_math_doc[] = {
     [SPYP_MATH_SCALAR] = "%s(value=0, /)\n--\n\nA number in 16 bits (IEEE 754 half), rounded to nearest "
                          "even. It cannot be changed.",
     [SPYP_MATH_VECTOR] = "%s(*components)\n--\n\n"
-                         "A vector of %u %s as Slang has it. Without arguments it is zero; one number goes "
+                         "A vector of %u components of type %s. Without arguments it is zero; one number goes "
                          "to all components; numbers, "
                          "vectors, sequences and arrays are put one after the other and must give %u "
                          "components: TypeError or ValueError "

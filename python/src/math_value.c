@@ -148,7 +148,7 @@ int spyp_math_store(const char *name, spy_dtype dtype, void *data, size_t index,
         uint16_t half = spyp_half_from_double(value);
         memcpy(at, &half, sizeof half);
     } else if (!(value >= low && value <= high)) {
-        PyObject *got = PyFloat_FromDouble(value);
+        PyObject *got = fabs(value) < 0x1p63 ? PyLong_FromDouble(value) : PyFloat_FromDouble(value);
         if (got)
             PyErr_Format(PyExc_OverflowError, "%s: expected integers from %lld to %lld, got %S", name,
                          (long long)low, (long long)high, got);
@@ -220,12 +220,6 @@ static int spyp_math_number_error(const char *name, spy_dtype dtype, PyObject *g
     PyOS_snprintf(expected, sizeof expected, "%s or a sequence of %s", spyp_math_numbers(dtype),
                   spyp_math_numbers(dtype));
     return spyp_math_type_error(name, expected, got);
-}
-
-static int spyp_math_count_error(const char *name, long long expected, const char *got) {
-    PyErr_Format(PyExc_ValueError, "%s: expected %lld component%s, got %s", name, expected,
-                 expected == 1 ? "" : "s", got);
-    return -1;
 }
 
 // The dtype of a buffer's elements from its format and item size; false for structs, objects, foreign byte order.
@@ -316,72 +310,57 @@ int spyp_math_read_scalar(spy_dtype dtype, PyObject *object, double *value) {
 }
 
 // The components of another vector or quaternion, converted as Slang does it: floats to integers towards zero.
-static int spyp_math_read_vector(const char *name, spy_dtype dtype, PyObject *object, double *components,
-                                 uint32_t room) {
+static Py_ssize_t spyp_math_read_vector(const char *name, spy_dtype dtype, PyObject *object,
+                                        double *components, uint32_t room) {
     const spyp_math_kind *kind = spyp_math_kind_of(object);
     uint32_t count = spyp_math_size(kind);
     double values[SPYP_MATH_MAX_SIZE];
     if (kind->form == SPYP_MATH_MATRIX || kind->form == SPYP_MATH_SCALAR)
         return spyp_math_number_error(name, dtype, object);
-    if (count > room) return spyp_math_count_error(name, room, kind->name);
     spyp_math_load_all(object, values);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count && i < room; i++)
         components[i] = spyp_math_is_float(dtype) || dtype == SPY_BOOL ? values[i] : trunc(values[i]);
-    return (int)count;
+    return (Py_ssize_t)count;
 }
 
-static int spyp_math_read_sequence(const char *name, spy_dtype dtype, PyObject *object, double *components,
-                                   uint32_t room) {
+static Py_ssize_t spyp_math_read_sequence(const char *name, spy_dtype dtype, PyObject *object,
+                                          double *components, uint32_t room) {
     Py_ssize_t count = PySequence_Size(object);
-    char got[32];
     if (count < 0) return -1;
-    if (count > (Py_ssize_t)room) {
-        PyOS_snprintf(got, sizeof got, "%lld", (long long)count);
-        return spyp_math_count_error(name, room, got);
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
+    for (Py_ssize_t i = 0; i < count && i < (Py_ssize_t)room; i++) {
         PyObject *item = PySequence_GetItem(object, i);
         int found = item ? spyp_math_read_scalar(dtype, item, components + i) : -1;
         if (found == 0) spyp_math_type_error(name, spyp_math_numbers(dtype), item);
         Py_XDECREF(item);
         if (found <= 0) return -1;
     }
-    return (int)count;
+    return count;
 }
 
 // 0 when `object` is no buffer that can be read here; its items may still be numbers.
-static int spyp_math_read_buffer(const char *name, spy_dtype dtype, PyObject *object, double *components,
-                                 uint32_t room) {
+static Py_ssize_t spyp_math_read_buffer(const char *name, spy_dtype dtype, PyObject *object,
+                                        double *components, uint32_t room) {
     Py_buffer view;
     spy_dtype source;
-    int count = 0;
-    char got[32];
+    Py_ssize_t count;
     if (!spyp_math_buffer(dtype, object, &view, &source)) return 0;
-    if (view.ndim != 1) {
+    count = view.ndim == 1 ? view.shape[0] : -1;
+    if (count < 0)
         PyErr_Format(PyExc_ValueError, "%s: expected an array of 1 dimension, got %d dimensions", name,
                      view.ndim);
-        count = -1;
-    } else if (view.shape[0] > (Py_ssize_t)room) {
-        PyOS_snprintf(got, sizeof got, "%lld", (long long)view.shape[0]);
-        count = spyp_math_count_error(name, room, got);
-    } else {
-        for (; count < view.shape[0]; count++)
-            components[count] = spyp_math_load(source, (const char *)view.buf + count * view.strides[0], 0);
-    }
+    for (Py_ssize_t i = 0; i < count && i < (Py_ssize_t)room; i++)
+        components[i] = spyp_math_load(source, (const char *)view.buf + i * view.strides[0], 0);
     PyBuffer_Release(&view);
     return count;
 }
 
-int spyp_math_read_list(const char *name, spy_dtype dtype, PyObject *object, double *components,
-                        uint32_t room) {
+Py_ssize_t spyp_math_read_list(const char *name, spy_dtype dtype, PyObject *object, double *components,
+                               uint32_t room) {
     double value;
-    int found = spyp_math_read_scalar(dtype, object, &value);
+    Py_ssize_t found = spyp_math_read_scalar(dtype, object, &value);
     if (found < 0) return -1;
-    if (found && room == 0) return spyp_math_count_error(name, 0, "1");
-    if (found) {
-        components[0] = value;
-        return 1;
-    }
+    if (found && room) components[0] = value;
+    if (found) return 1;
     if (spyp_math_kind_of(object)) return spyp_math_read_vector(name, dtype, object, components, room);
     found = spyp_math_read_buffer(name, dtype, object, components, room);
     if (found != 0) return found;
@@ -417,9 +396,7 @@ static int spyp_math_read_array(const char *name, spy_dtype dtype, PyObject *obj
 int spyp_math_read_matrix(const char *name, spy_dtype dtype, PyObject *object, double *components,
                           uint32_t rows, uint32_t columns) {
     uint32_t size = rows * columns, count = 0;
-    Py_ssize_t items = 0;
-    char got[48];
-    int found = spyp_math_read_array(name, dtype, object, components, rows, columns);
+    Py_ssize_t items, found = spyp_math_read_array(name, dtype, object, components, rows, columns);
     if (found != 0) return found < 0 ? -1 : 0;
     if (!PySequence_Check(object) || PyUnicode_Check(object))
         return spyp_math_number_error(name, dtype, object);
@@ -436,9 +413,10 @@ int spyp_math_read_matrix(const char *name, spy_dtype dtype, PyObject *object, d
         found = item ? spyp_math_read_list(name, dtype, item, components + count, expected) : -1;
         Py_XDECREF(item);
         if (found < 0) return -1;
-        if ((uint32_t)found != expected) {
-            PyOS_snprintf(got, sizeof got, "%d in row %lld", found, (long long)i);
-            return spyp_math_count_error(name, expected, got);
+        if (found != (Py_ssize_t)expected) {
+            PyErr_Format(PyExc_ValueError, "%s: expected rows of %u components, got %zd in row %zd", name,
+                         expected, found, i);
+            return -1;
         }
         count += expected;
     }

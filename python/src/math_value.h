@@ -60,10 +60,10 @@ PyObject *spyp_math_make(const spyp_math_kind *kind, const double *components);
 
 // 1: `object` is a number that a `dtype` takes (integers take no floats), 0: it is not, -1: exception set.
 int spyp_math_read_scalar(spy_dtype dtype, PyObject *object, double *value);
-// Reads a number, vector, one-dimensional array or sequence of numbers into `components`; a vector of another
-// dtype is converted. Returns how many there are, at most `room`, or -1 with an exception that begins with `name`.
-int spyp_math_read_list(const char *name, spy_dtype dtype, PyObject *object, double *components,
-                        uint32_t room);
+// Reads a number, vector, one-dimensional array or sequence of numbers, at most `room` of them into `components`; a
+// vector of another dtype is converted. Returns how many there are, or -1 with an exception that begins with `name`.
+Py_ssize_t spyp_math_read_list(const char *name, spy_dtype dtype, PyObject *object, double *components,
+                               uint32_t room);
 // As above for a two-dimensional array, a sequence of rows or a flat sequence of rows * columns: 0 or -1.
 int spyp_math_read_matrix(const char *name, spy_dtype dtype, PyObject *object, double *components,
                           uint32_t rows, uint32_t columns);
