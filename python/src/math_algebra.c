@@ -349,7 +349,7 @@ static PyObject *spyp_math_call_slerp(const spyp_math_function *function, PyObje
 }
 
 #define SPYP_MATH_CALL(call, doc)                                                                            \
-    { call, doc, { NULL }, 0, false }
+    { call, doc, { NULL }, 0, 0, false }
 
 const spyp_math_function spyp_math_algebra[] = {
     SPYP_MATH_CALL(
@@ -385,5 +385,5 @@ const spyp_math_function spyp_math_algebra[] = {
                                          "at even speed and the shorter way."),
     SPYP_MATH_CALL(spyp_math_call_transpose,
                    "transpose(m)\n--\n\nThe matrix with rows and columns exchanged."),
-    { NULL, NULL, { NULL }, 0, false },
+    { NULL, NULL, { NULL }, 0, 0, false },
 };

@@ -277,18 +277,9 @@ static double spyp_math_isnan(double x) {
     return isnan(x);
 }
 
-static int spyp_math_arity(const spyp_math_function *function) {
-    const char *at = spyp_math_parameters(function), *name;
-    size_t length;
-    bool optional;
-    int count = 0;
-    while (spyp_math_parameter(&at, &name, &length, &optional)) count++;
-    return count;
-}
-
-static double spyp_math_apply(const spyp_math_function *function, int arity, const double *x) {
-    if (arity == 1) return function->map.one(x[0]);
-    return arity == 2 ? function->map.two(x[0], x[1]) : function->map.three(x[0], x[1], x[2]);
+static double spyp_math_apply(const spyp_math_function *function, const double *x) {
+    if (function->arity == 1) return function->map.one(x[0]);
+    return function->arity == 2 ? function->map.two(x[0], x[1]) : function->map.three(x[0], x[1], x[2]);
 }
 
 // The kind that the arguments have in common, NULL for numbers alone; false with TypeError set.
@@ -344,9 +335,9 @@ static PyObject *spyp_math_elementwise_result(const spyp_math_function *function
 
 static PyObject *spyp_math_call_elementwise(const spyp_math_function *function, PyObject *const *args) {
     const spyp_math_kind *kind;
-    int arity = spyp_math_arity(function);
+    int arity = function->arity;
     bool integers = function->takes == SPYP_MATH_NUMBERS;
-    double x[3][SPYP_MATH_MAX_SIZE], result[SPYP_MATH_MAX_SIZE];
+    double x[3][SPYP_MATH_MAX_SIZE] = { { 0 } }, result[SPYP_MATH_MAX_SIZE];
     spy_dtype dtype;
     if (!spyp_math_elementwise_kind(function, arity, args, &kind)) return NULL;
     for (int i = 0; i < arity; i++) integers = integers && PyLong_Check(args[i]);
@@ -355,18 +346,18 @@ static PyObject *spyp_math_call_elementwise(const spyp_math_function *function, 
         if (!spyp_math_elementwise_arg(function, i, args[i], dtype, kind, x[i])) return NULL;
     }
     for (uint32_t i = 0; i < (kind ? spyp_math_size(kind) : 1); i++) {
-        const double components[3] = { x[0][i], arity > 1 ? x[1][i] : 0, arity > 2 ? x[2][i] : 0 };
-        result[i] = spyp_math_apply(function, arity, components);
+        const double components[3] = { x[0][i], x[1][i], x[2][i] };
+        result[i] = spyp_math_apply(function, components);
     }
     return spyp_math_elementwise_result(function, kind, dtype, result);
 }
 
 #define SPYP_MATH_ONE(map, doc, takes, to_bool)                                                              \
-    { spyp_math_call_elementwise, doc, { .one = map }, takes, to_bool }
+    { spyp_math_call_elementwise, doc, { .one = map }, 1, takes, to_bool }
 #define SPYP_MATH_TWO(map, doc, takes)                                                                       \
-    { spyp_math_call_elementwise, doc, { .two = map }, takes, false }
+    { spyp_math_call_elementwise, doc, { .two = map }, 2, takes, false }
 #define SPYP_MATH_THREE(map, doc, takes)                                                                     \
-    { spyp_math_call_elementwise, doc, { .three = map }, takes, false }
+    { spyp_math_call_elementwise, doc, { .three = map }, 3, takes, false }
 
 const spyp_math_function spyp_math_elementwise[] = {
     SPYP_MATH_ONE(fabs, "abs(x)\n--\n\nThe value without its sign.", SPYP_MATH_NUMBERS, false),
@@ -419,5 +410,5 @@ const spyp_math_function spyp_math_elementwise[] = {
     SPYP_MATH_THREE(spyp_math_smoothstep,
                     "smoothstep(min, max, x)\n--\n\n0 up to min, 1 from max, a smooth cubic between.",
                     SPYP_MATH_FLOATS),
-    { NULL, NULL, { NULL }, 0, false },
+    { NULL, NULL, { NULL }, 0, 0, false },
 };

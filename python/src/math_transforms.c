@@ -452,7 +452,7 @@ static PyObject *spyp_math_call_roll(const spyp_math_function *function, PyObjec
 // >>table
 
 #define SPYP_MATH_CALL(call, doc)                                                                            \
-    { call, doc, { NULL }, 0, false }
+    { call, doc, { NULL }, 0, 0, false }
 
 const spyp_math_function spyp_math_transforms[] = {
     SPYP_MATH_CALL(spyp_math_call_euler_angles,
@@ -519,5 +519,5 @@ const spyp_math_function spyp_math_transforms[] = {
                    "transform_vector(m, v)\n--\n\nThe float3 v as a direction turned by a float3x3, a "
                    "float4x4 (with w = 0) or a unit quaternion."),
     SPYP_MATH_CALL(spyp_math_call_translate, "translate(m, v)\n--\n\nm @ matrix_from_translation(v)."),
-    { NULL, NULL, { NULL }, 0, false },
+    { NULL, NULL, { NULL }, 0, 0, false },
 };

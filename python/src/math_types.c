@@ -566,19 +566,20 @@ static int spyp_math_getbuffer(PyObject *self, Py_buffer *view, int flags) {
 static const char *const spyp_math_doc[] = {
     [SPYP_MATH_SCALAR] = "%s(value=0, /)\n--\n\nA number in 16 bits (IEEE 754 half), rounded to nearest "
                          "even. It cannot be changed.",
-    [SPYP_MATH_VECTOR] = "%s(*components)\n--\n\n"
-                         "A vector of %u components of type %s. Without arguments it is zero; one number goes "
-                         "to all components; numbers, "
-                         "vectors, sequences and arrays are put one after the other and must give %u "
-                         "components: TypeError or ValueError "
-                         "if not, OverflowError for integers out of range. Floats become integers only from "
-                         "vectors: int3(float3(1.5)).\n\n"
-                         "Operators work by component on two vectors of one type, or a vector and a number. "
-                         "Comparisons give a bool "
-                         "vector; its truth is that all components agree (of !=: that one differs). '/' of "
-                         "integers rounds towards zero "
-                         "as in Slang, '//' and '%%' as in Python. Swizzles (v.xy, v.bgr) make new vectors; "
-                         "v.x, v[0] can be written.",
+    [SPYP_MATH_VECTOR] =
+        "%s(*components)\n--\n\n"
+        "A vector of %u components of type %s. Without arguments it is zero; one number goes "
+        "to all components; numbers, "
+        "vectors, sequences and arrays are put one after the other and must give %u "
+        "components: TypeError or ValueError "
+        "if not, OverflowError for integers out of range. Floats become integers only from "
+        "vectors: int3(float3(1.5)).\n\n"
+        "Operators work by component on two vectors of one type, or a vector and a number. "
+        "Comparisons give a bool "
+        "vector; its truth is that all components agree (of !=: that one differs). '/' of "
+        "integers rounds towards zero "
+        "as in Slang, '//' and '%%' as in Python. Swizzles (v.xy, v.bgr) make new vectors; "
+        "v.x, v[0] can be written.",
     [SPYP_MATH_QUATERNION] = "%s(*components)\n--\n\n"
                              "A quaternion of %u %s x, y, z (the vector part) and w: %u floats. Without "
                              "arguments it is the identity. '@' and "

@@ -64,10 +64,6 @@ const spyp_math_kind *spyp_math_kind_find(spy_dtype dtype, uint32_t rows, uint32
     return NULL;
 }
 
-uint32_t spyp_math_size(const spyp_math_kind *kind) {
-    return kind->form == SPYP_MATH_SCALAR ? 1 : kind->rows * kind->columns;
-}
-
 bool spyp_math_is_float(spy_dtype dtype) {
     return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
 }
@@ -134,37 +130,38 @@ double spyp_math_load(spy_dtype dtype, const void *data, size_t index) {
     }
 }
 
-// The dtypes of the value types only.
+static int spyp_math_range_error(const char *name, double low, double high, double value) {
+    PyObject *got = fabs(value) < 0x1p63 ? PyLong_FromDouble(value) : PyFloat_FromDouble(value);
+    if (got)
+        PyErr_Format(PyExc_OverflowError, "%s: expected integers from %lld to %lld, got %S", name,
+                     (long long)low, (long long)high, got);
+    Py_XDECREF(got);
+    return -1;
+}
+
 int spyp_math_store(const char *name, spy_dtype dtype, void *data, size_t index, double value) {
-    double low = dtype == SPY_INT32 ? (double)INT32_MIN : 0,
-           high = dtype == SPY_INT32 ? (double)INT32_MAX : (double)UINT32_MAX;
-    char *at = (char *)data + index * spy_dtype_size_bytes(dtype);
-    if (dtype == SPY_BOOL) {
-        *(uint8_t *)at = value != 0;
-    } else if (dtype == SPY_FLOAT32) {
+    if (dtype == SPY_FLOAT32) {
         float single = (float)value;
-        memcpy(at, &single, sizeof single);
+        memcpy((float *)data + index, &single, sizeof single);
     } else if (dtype == SPY_FLOAT16) {
         uint16_t half = spyp_half_from_double(value);
-        memcpy(at, &half, sizeof half);
-    } else if (!(value >= low && value <= high)) {
-        PyObject *got = fabs(value) < 0x1p63 ? PyLong_FromDouble(value) : PyFloat_FromDouble(value);
-        if (got)
-            PyErr_Format(PyExc_OverflowError, "%s: expected integers from %lld to %lld, got %S", name,
-                         (long long)low, (long long)high, got);
-        Py_XDECREF(got);
-        return -1;
+        memcpy((uint16_t *)data + index, &half, sizeof half);
+    } else if (dtype == SPY_BOOL) {
+        ((uint8_t *)data)[index] = value != 0;
     } else {
-        uint32_t bits = (uint32_t)(int64_t)value; // two's complement for both
-        memcpy(at, &bits, sizeof bits);
+        uint32_t bits;
+        double low = dtype == SPY_INT32 ? INT32_MIN : 0, high = dtype == SPY_INT32 ? INT32_MAX : UINT32_MAX;
+        if (!(value >= low && value <= high)) return spyp_math_range_error(name, low, high, value);
+        bits = (uint32_t)(int64_t)value; // two's complement for both
+        memcpy((uint32_t *)data + index, &bits, sizeof bits);
     }
     return 0;
 }
 
 void spyp_math_load_all(PyObject *object, double *components) {
     const spyp_math_value *value = (const spyp_math_value *)object;
-    for (uint32_t i = 0; i < spyp_math_size(value->kind); i++)
-        components[i] = spyp_math_load(value->kind->dtype, value->data, i);
+    uint32_t size = spyp_math_size(value->kind);
+    for (uint32_t i = 0; i < size; i++) components[i] = spyp_math_load(value->kind->dtype, value->data, i);
 }
 
 PyObject *spyp_math_scalar_new(spy_dtype dtype, double value) {

@@ -42,12 +42,16 @@ const spyp_math_kind *spyp_math_kind_of(PyObject *object);
 void spyp_math_kind_add(const spyp_math_kind *kind);
 // The kind with these rows and columns (as in spyp_math_new), never the quaternion; NULL when there is none.
 const spyp_math_kind *spyp_math_kind_find(spy_dtype dtype, uint32_t rows, uint32_t columns);
-uint32_t spyp_math_size(const spyp_math_kind *kind); // components
+// How many components it has.
+static inline uint32_t spyp_math_size(const spyp_math_kind *kind) {
+    return kind->form == SPYP_MATH_SCALAR ? 1 : kind->rows * kind->columns;
+}
 bool spyp_math_is_float(spy_dtype dtype);
 
 // >>components
 
-// Reads or writes one scalar in memory. store checks the range of integers; -1 with OverflowError set.
+// Reads or writes one scalar in memory; `index` counts scalars. store takes the dtypes of the value types and checks
+// the range of integers; -1 with OverflowError set.
 double spyp_math_load(spy_dtype dtype, const void *data, size_t index);
 int spyp_math_store(const char *name, spy_dtype dtype, void *data, size_t index, double value);
 void spyp_math_load_all(PyObject *value, double *components);
@@ -94,6 +98,7 @@ struct spyp_math_function {
         double (*two)(double, double);
         double (*three)(double, double, double);
     } map;
+    int arity;    // which of them
     int takes;    // an elementwise function takes SPYP_MATH_FLOATS or SPYP_MATH_NUMBERS
     bool to_bool; // its result is a bool or bool vector
 };
