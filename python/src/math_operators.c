@@ -72,6 +72,7 @@ static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, doubl
         return 1;
     }
     found = spyp_math_read_scalar(kind->dtype, object, components);
+    if (kind->dtype == SPY_BOOL) components[0] = components[0] != 0;
     for (uint32_t i = 1; i < spyp_math_size(kind); i++) components[i] = components[0];
     return found;
 }
@@ -135,9 +136,6 @@ static PyObject *spyp_math_binary(PyObject *a, PyObject *b, spyp_math_operator o
     bool bitwise = op >= SPYP_MATH_AND, integers;
     int found = spyp_math_operands(a, b, &kind, x, y);
     if (found <= 0) return found < 0 ? NULL : spyp_math_not_implemented();
-    if (bitwise ? spyp_math_is_float(kind->dtype) : kind->dtype == SPY_BOOL)
-        return spyp_math_not_implemented();
-    if (op >= SPYP_MATH_LEFT && kind->dtype == SPY_BOOL) return spyp_math_not_implemented();
     if (spyp_math_is_product(kind, a, b, op)) {
         PyErr_Format(PyExc_TypeError, "%s: use '@' or math.mul() for the product, math.inverse() to divide",
                      kind->name);
@@ -180,13 +178,9 @@ static PyObject *spyp_math_matmul(PyObject *a, PyObject *b) {
 
 // >>unary operators
 
-static PyObject *spyp_math_unary(PyObject *self, double (*map)(double), bool allowed) {
+static PyObject *spyp_math_unary(PyObject *self, double (*map)(double)) {
     const spyp_math_kind *kind = spyp_math_kind_of(self);
     double components[SPYP_MATH_MAX_SIZE];
-    if (!allowed) {
-        PyErr_Format(PyExc_TypeError, "%s: this operator is not for its components", kind->name);
-        return NULL;
-    }
     spyp_math_load_all(self, components);
     for (uint32_t i = 0; i < spyp_math_size(kind); i++) components[i] = map(components[i]);
     return spyp_math_make(kind, components);
@@ -213,40 +207,36 @@ static double spyp_math_not_uint(double x) {
 }
 
 static PyObject *spyp_math_negative(PyObject *self) {
-    return spyp_math_unary(self, spyp_math_minus, spyp_math_kind_of(self)->dtype != SPY_BOOL);
+    return spyp_math_unary(self, spyp_math_minus);
 }
 
 static PyObject *spyp_math_positive(PyObject *self) {
-    return spyp_math_unary(self, spyp_math_same, spyp_math_kind_of(self)->dtype != SPY_BOOL);
+    return spyp_math_unary(self, spyp_math_same);
 }
 
 static PyObject *spyp_math_absolute(PyObject *self) {
-    const spyp_math_kind *kind = spyp_math_kind_of(self);
-    return spyp_math_unary(self, fabs, kind->dtype != SPY_BOOL && kind->form != SPYP_MATH_QUATERNION);
+    return spyp_math_unary(self, fabs);
 }
 
 static PyObject *spyp_math_invert(PyObject *self) {
     spy_dtype dtype = spyp_math_kind_of(self)->dtype;
-    return spyp_math_unary(self,
-                           dtype == SPY_BOOL    ? spyp_math_not_bool
-                           : dtype == SPY_INT32 ? spyp_math_not_int
-                                                : spyp_math_not_uint,
-                           !spyp_math_is_float(dtype));
+    return spyp_math_unary(self, dtype == SPY_BOOL    ? spyp_math_not_bool
+                                 : dtype == SPY_INT32 ? spyp_math_not_int
+                                                      : spyp_math_not_uint);
 }
 
-// A bool vector: all of it (of `!=`: any). float16_t: not zero. Others are true, as any object.
+// A bool vector: all of it (of `!=`: any). float16_t: not zero. Others have no truth of their own.
 static int spyp_math_bool(PyObject *self) {
-    const spyp_math_kind *kind = spyp_math_kind_of(self);
     bool any = ((const spyp_math_value *)self)->true_when_any;
     double components[SPYP_MATH_MAX_SIZE];
-    if (kind->dtype != SPY_BOOL && kind->form != SPYP_MATH_SCALAR) return 1;
     spyp_math_load_all(self, components);
-    for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
+    for (uint32_t i = 0; i < spyp_math_size(spyp_math_kind_of(self)); i++) {
         if ((components[i] != 0) == any) return any;
     }
     return !any;
 }
 
+// All have this, because float() and int() would take the bytes of others as text.
 static PyObject *spyp_math_number_float(PyObject *self) {
     const spyp_math_kind *kind = spyp_math_kind_of(self);
     double components[SPYP_MATH_MAX_SIZE];
@@ -266,28 +256,69 @@ static PyObject *spyp_math_number_int(PyObject *self) {
     return whole;
 }
 
-const PyType_Slot spyp_math_number_slots[] = {
-    { Py_nb_add, (void *)spyp_math_add },
-    { Py_nb_subtract, (void *)spyp_math_subtract },
-    { Py_nb_multiply, (void *)spyp_math_multiply },
-    { Py_nb_true_divide, (void *)spyp_math_divide },
-    { Py_nb_floor_divide, (void *)spyp_math_floor_divide },
-    { Py_nb_remainder, (void *)spyp_math_modulo },
-    { Py_nb_matrix_multiply, (void *)spyp_math_matmul },
-    { Py_nb_and, (void *)spyp_math_and },
-    { Py_nb_or, (void *)spyp_math_or },
-    { Py_nb_xor, (void *)spyp_math_xor },
-    { Py_nb_lshift, (void *)spyp_math_left },
-    { Py_nb_rshift, (void *)spyp_math_right },
-    { Py_nb_negative, (void *)spyp_math_negative },
-    { Py_nb_positive, (void *)spyp_math_positive },
-    { Py_nb_absolute, (void *)spyp_math_absolute },
-    { Py_nb_invert, (void *)spyp_math_invert },
-    { Py_nb_bool, (void *)spyp_math_bool },
-    { Py_nb_float, (void *)spyp_math_number_float },
-    { Py_nb_int, (void *)spyp_math_number_int },
-    { 0, NULL },
+// Who has an operator.
+enum {
+    SPYP_MATH_OF_BOOL = 1,
+    SPYP_MATH_OF_INT = 2,
+    SPYP_MATH_OF_FLOAT = 4,
+    SPYP_MATH_OF_MATRIX = 8,
+    SPYP_MATH_OF_QUATERNION = 16,
+    SPYP_MATH_OF_HALF = 32,
+    SPYP_MATH_OF_REAL =
+        SPYP_MATH_OF_FLOAT | SPYP_MATH_OF_MATRIX | SPYP_MATH_OF_QUATERNION | SPYP_MATH_OF_HALF,
+    SPYP_MATH_OF_NUMBERS = SPYP_MATH_OF_REAL | SPYP_MATH_OF_INT,
+    SPYP_MATH_OF_BITS = SPYP_MATH_OF_INT | SPYP_MATH_OF_BOOL,
+    SPYP_MATH_OF_ALL = SPYP_MATH_OF_NUMBERS | SPYP_MATH_OF_BOOL
 };
+
+static const struct {
+    int slot;
+    int of;
+    void *function;
+} spyp_math_number_slots[] = {
+    { Py_nb_add, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_add },
+    { Py_nb_subtract, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_subtract },
+    { Py_nb_multiply, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_multiply },
+    { Py_nb_true_divide, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_divide },
+    { Py_nb_floor_divide, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_floor_divide },
+    { Py_nb_remainder, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_modulo },
+    { Py_nb_negative, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_negative },
+    { Py_nb_positive, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_positive },
+    { Py_nb_absolute, SPYP_MATH_OF_NUMBERS & ~SPYP_MATH_OF_QUATERNION, (void *)spyp_math_absolute },
+    { Py_nb_matrix_multiply, SPYP_MATH_OF_FLOAT | SPYP_MATH_OF_MATRIX | SPYP_MATH_OF_QUATERNION,
+      (void *)spyp_math_matmul },
+    { Py_nb_and, SPYP_MATH_OF_BITS, (void *)spyp_math_and },
+    { Py_nb_or, SPYP_MATH_OF_BITS, (void *)spyp_math_or },
+    { Py_nb_xor, SPYP_MATH_OF_BITS, (void *)spyp_math_xor },
+    { Py_nb_invert, SPYP_MATH_OF_BITS, (void *)spyp_math_invert },
+    { Py_nb_lshift, SPYP_MATH_OF_INT, (void *)spyp_math_left },
+    { Py_nb_rshift, SPYP_MATH_OF_INT, (void *)spyp_math_right },
+    { Py_nb_bool, SPYP_MATH_OF_BOOL | SPYP_MATH_OF_HALF, (void *)spyp_math_bool },
+    { Py_nb_float, SPYP_MATH_OF_ALL, (void *)spyp_math_number_float },
+    { Py_nb_int, SPYP_MATH_OF_ALL, (void *)spyp_math_number_int },
+};
+
+static int spyp_math_class_of(const spyp_math_kind *kind) {
+    switch (kind->form) {
+    case SPYP_MATH_SCALAR: return SPYP_MATH_OF_HALF;
+    case SPYP_MATH_MATRIX: return SPYP_MATH_OF_MATRIX;
+    case SPYP_MATH_QUATERNION: return SPYP_MATH_OF_QUATERNION;
+    default: break;
+    }
+    if (kind->dtype == SPY_BOOL) return SPYP_MATH_OF_BOOL;
+    return spyp_math_is_float(kind->dtype) ? SPYP_MATH_OF_FLOAT : SPYP_MATH_OF_INT;
+}
+
+PyType_Slot *spyp_math_number_slots_of(const spyp_math_kind *kind, PyType_Slot *at) {
+    int class_of = spyp_math_class_of(kind);
+    for (size_t i = 0; i < sizeof spyp_math_number_slots / sizeof spyp_math_number_slots[0]; i++) {
+        if (!(spyp_math_number_slots[i].of & class_of)) continue;
+        at->slot = spyp_math_number_slots[i].slot;
+        at->pfunc = spyp_math_number_slots[i].function;
+        at++;
+    }
+    return at;
+}
 
 // >>comparison
 

@@ -595,6 +595,7 @@ static const char *const spyp_math_doc[] = {
 };
 
 static const PyType_Slot spyp_math_item_slots[] = {
+    { Py_tp_iter, (void *)PySeqIter_New },
     { Py_sq_length, (void *)spyp_math_len },
     { Py_sq_item, (void *)spyp_math_item },
     { Py_mp_length, (void *)spyp_math_len },
@@ -645,7 +646,7 @@ static PyObject *spyp_math_type_make(PyObject *module, const spyp_math_kind *kin
                                         : spyp_math_vector_getsets + 8 - 2 * kind->columns);
     if (kind->form == SPYP_MATH_VECTOR) at = spyp_math_put(at, Py_tp_getattro, (void *)spyp_math_getattr);
     if (!scalar) at = spyp_math_put_all(at, spyp_math_item_slots);
-    at = spyp_math_put_all(at, spyp_math_number_slots);
+    at = spyp_math_number_slots_of(kind, at);
     spyp_math_put(at, 0, NULL);
     return PyType_FromModuleAndSpec(module, &spec, NULL);
 }

@@ -77,7 +77,8 @@ PyObject *spyp_math_type_name(PyObject *object);
 
 // >>operators (math_operators.c)
 
-extern const PyType_Slot spyp_math_number_slots[]; // ends with {0, NULL}
+// Writes the operators of a kind and returns where the next slot goes.
+PyType_Slot *spyp_math_number_slots_of(const spyp_math_kind *kind, PyType_Slot *at);
 PyObject *spyp_math_compare(PyObject *a, PyObject *b, int operation);
 
 // >>functions (math_functions.c, math_algebra.c, math_transforms.c)

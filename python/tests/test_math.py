@@ -397,6 +397,7 @@ def test_bitwise(name):
     for op in (operator.and_, operator.or_, operator.xor):
         exact(name, op(cls(a), cls(b)), op(a, b))
         exact(name, op(cls(a), 1), op(a, dtype(1)))
+        exact(name, op(5 if dtype is np.bool_ else 1, cls(a)), op(dtype(1), a))
     exact(name, ~cls(a), ~a)
     if dtype is not np.bool_:
         exact(name, cls(a) << 3, a << 3)
@@ -436,6 +437,7 @@ def test_unary(name):
     if np.issubdtype(dtype, np.floating):
         with pytest.raises(TypeError, match=name):
             ~cls(a)
+        assert not hasattr(cls, "__and__")
 
 
 @pytest.mark.parametrize("op", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
@@ -516,8 +518,12 @@ def test_numpy_meets_vectors():
 
 def test_one_component_makes_a_number():
     assert float(spy.float1(1.5)) == 1.5 and int(spy.int1(3)) == 3
-    with pytest.raises(TypeError, match="float2"):
-        float(spy.float2())
+    assert float(spy.float16_t1(0.5)) == 0.5
+    for bad in (spy.float2(), spy.bool2(), spy.quatf(), spy.float2x2(), spy.int2(0x31313131)):
+        with pytest.raises(TypeError, match="expected one component"):
+            float(bad)
+        with pytest.raises(TypeError, match="expected one component"):
+            int(bad)
 
 
 # ---- float16_t ----
