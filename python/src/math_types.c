@@ -567,7 +567,7 @@ static const char *const spyp_math_doc[] = {
     [SPYP_MATH_SCALAR] = "%s(value=0, /)\n--\n\nA number in 16 bits (IEEE 754 half), rounded to nearest "
                          "even. It cannot be changed.",
     [SPYP_MATH_VECTOR] =
-        "%s(*components)\n--\n\n"
+        "%s(*components, **named)\n--\n\n"
         "A vector of %u components of type %s. Without arguments it is zero; one number goes "
         "to all components; numbers, "
         "vectors, sequences and arrays are put one after the other and must give %u "
@@ -580,7 +580,7 @@ static const char *const spyp_math_doc[] = {
         "integers rounds towards zero "
         "as in Slang, '//' and '%%' as in Python. Swizzles (v.xy, v.bgr) make new vectors; "
         "v.x, v[0] can be written.",
-    [SPYP_MATH_QUATERNION] = "%s(*components)\n--\n\n"
+    [SPYP_MATH_QUATERNION] = "%s(*components, **named)\n--\n\n"
                              "A quaternion of %u %s x, y, z (the vector part) and w: %u floats. Without "
                              "arguments it is the identity. '@' and "
                              "math.mul() are the Hamilton product.",
