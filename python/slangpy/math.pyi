@@ -571,7 +571,7 @@ def distance(x: _FV, y: _FV) -> float:
     """The length of y - x."""
 
 def dot(x: Any, y: Any) -> Any:
-    """The sum of products of two vectors or quaternions of one type."""
+    """The sum of products of two vectors or quaternions of one type; OverflowError when integers are out of range."""
 
 def euler_angles(q: quatf) -> float3:
     """(pitch, yaw, roll) of a unit quaternion as float3, the inverse of quat_from_euler_angles."""

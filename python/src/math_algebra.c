@@ -15,16 +15,32 @@ void spyp_math_product(uint32_t rows, uint32_t inner, uint32_t columns, const do
     }
 }
 
-static double spyp_math_dot(const double *a, const double *b, uint32_t size) {
+double spyp_math_dot(const double *a, const double *b, uint32_t size) {
     double sum;
     spyp_math_product(1, size, 1, a, b, &sum);
     return sum;
 }
 
-static void spyp_math_cross(const double *a, const double *b, double *result) {
-    result[0] = a[1] * b[2] - a[2] * b[1];
-    result[1] = a[2] * b[0] - a[0] * b[2];
-    result[2] = a[0] * b[1] - a[1] * b[0];
+// Products of 32 bits do not fit a double: a sum that is small after all is taken from the one modulo 2^64.
+static double spyp_math_dot_integers(const double *a, const double *b, uint32_t size) {
+    double sum = spyp_math_dot(a, b, size);
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < size; i++) bits += (uint64_t)(int64_t)a[i] * (uint64_t)(int64_t)b[i];
+    return fabs(sum) < 0x1p40 ? (double)(int64_t)bits : sum;
+}
+
+typedef double (*spyp_math_dot_function)(const double *a, const double *b, uint32_t size);
+
+static void spyp_math_cross_by(spyp_math_dot_function dot, const double *a, const double *b, double *result) {
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        const double left[2] = { a[j], -a[k] }, right[2] = { b[k], b[j] };
+        result[i] = dot(left, right, 2);
+    }
+}
+
+void spyp_math_cross(const double *a, const double *b, double *result) {
+    spyp_math_cross_by(spyp_math_dot, a, b, result);
 }
 
 void spyp_math_quaternion_product(const double *a, const double *b, double *result) {
@@ -111,10 +127,13 @@ static PyObject *spyp_math_call_mul(const spyp_math_function *function, PyObject
 
 static PyObject *spyp_math_call_dot(const spyp_math_function *function, PyObject *const *args) {
     double x[4], y[4], result;
+    uint64_t stored = 0;
     const spyp_math_kind *kind = spyp_math_pair_of(function, args, true, x, y);
     if (!kind) return NULL;
-    result = spyp_math_dot(x, y, kind->columns);
-    return spyp_math_is_float(kind->dtype) ? PyFloat_FromDouble(result) : PyLong_FromDouble(result);
+    if (spyp_math_is_float(kind->dtype)) return PyFloat_FromDouble(spyp_math_dot(x, y, kind->columns));
+    result = spyp_math_dot_integers(x, y, kind->columns);
+    if (spyp_math_store(kind->name, kind->dtype, &stored, 0, result)) return NULL; // out of range
+    return spyp_math_scalar_new(kind->dtype, result);
 }
 
 static PyObject *spyp_math_call_cross(const spyp_math_function *function, PyObject *const *args) {
@@ -122,19 +141,20 @@ static PyObject *spyp_math_call_cross(const spyp_math_function *function, PyObje
     const spyp_math_kind *kind = spyp_math_pair_of(function, args, false, x, y);
     if (!kind) return NULL;
     if (kind->columns != 3) return spyp_math_arg_error(function, 0, "a vector of 3 components", args[0]);
-    spyp_math_cross(x, y, result);
+    spyp_math_cross_by(spyp_math_is_float(kind->dtype) ? spyp_math_dot : spyp_math_dot_integers, x, y,
+                       result);
     return spyp_math_make(kind, result);
 }
 
 // >>length
 
 // The components of a float vector or quaternion; NULL with TypeError set.
-static const spyp_math_kind *spyp_math_measured(const spyp_math_function *function, int index, PyObject *arg,
+static const spyp_math_kind *spyp_math_measured(const spyp_math_function *function, PyObject *arg,
                                                 double *x) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
     if (!kind || !spyp_math_is_float(kind->dtype) || kind->form == SPYP_MATH_MATRIX ||
         kind->form == SPYP_MATH_SCALAR) {
-        spyp_math_arg_error(function, index, "a float vector or quaternion", arg);
+        spyp_math_arg_error(function, 0, "a float vector or quaternion", arg);
         return NULL;
     }
     spyp_math_load_all(arg, x);
@@ -143,13 +163,13 @@ static const spyp_math_kind *spyp_math_measured(const spyp_math_function *functi
 
 static PyObject *spyp_math_call_length(const spyp_math_function *function, PyObject *const *args) {
     double x[4];
-    const spyp_math_kind *kind = spyp_math_measured(function, 0, args[0], x);
+    const spyp_math_kind *kind = spyp_math_measured(function, args[0], x);
     return kind ? PyFloat_FromDouble(sqrt(spyp_math_dot(x, x, kind->columns))) : NULL;
 }
 
 static PyObject *spyp_math_call_distance(const spyp_math_function *function, PyObject *const *args) {
     double x[4], y[4];
-    const spyp_math_kind *kind = spyp_math_measured(function, 0, args[0], x);
+    const spyp_math_kind *kind = spyp_math_measured(function, args[0], x);
     if (!kind || !spyp_math_pair_of(function, args, false, x, y)) return NULL;
     for (uint32_t i = 0; i < kind->columns; i++) x[i] -= y[i];
     return PyFloat_FromDouble(sqrt(spyp_math_dot(x, x, kind->columns)));
@@ -157,7 +177,7 @@ static PyObject *spyp_math_call_distance(const spyp_math_function *function, PyO
 
 static PyObject *spyp_math_call_normalize(const spyp_math_function *function, PyObject *const *args) {
     double x[4], length;
-    const spyp_math_kind *kind = spyp_math_measured(function, 0, args[0], x);
+    const spyp_math_kind *kind = spyp_math_measured(function, args[0], x);
     if (!kind) return NULL;
     length = sqrt(spyp_math_dot(x, x, kind->columns));
     for (uint32_t i = 0; i < kind->columns; i++) x[i] /= length;
@@ -166,7 +186,7 @@ static PyObject *spyp_math_call_normalize(const spyp_math_function *function, Py
 
 static PyObject *spyp_math_call_reflect(const spyp_math_function *function, PyObject *const *args) {
     double x[4], n[4], along;
-    const spyp_math_kind *kind = spyp_math_measured(function, 0, args[0], x);
+    const spyp_math_kind *kind = spyp_math_measured(function, args[0], x);
     if (!kind || !spyp_math_pair_of(function, args, false, x, n)) return NULL;
     along = spyp_math_dot(x, n, kind->columns);
     for (uint32_t i = 0; i < kind->columns; i++) x[i] -= 2 * along * n[i];
@@ -175,7 +195,7 @@ static PyObject *spyp_math_call_reflect(const spyp_math_function *function, PyOb
 
 static PyObject *spyp_math_call_refract(const spyp_math_function *function, PyObject *const *args) {
     double x[4], n[4], eta, along, rest;
-    const spyp_math_kind *kind = spyp_math_measured(function, 0, args[0], x);
+    const spyp_math_kind *kind = spyp_math_measured(function, args[0], x);
     if (!kind || !spyp_math_pair_of(function, args, false, x, n)) return NULL;
     if (!spyp_math_arg_number(function, 2, args[2], &eta)) return NULL;
     along = spyp_math_dot(x, n, kind->columns);
@@ -258,8 +278,8 @@ static void spyp_math_swap_rows(double *m, uint32_t size, uint32_t a, uint32_t b
     }
 }
 
-// Gauss-Jordan with row pivots: makes `m` the identity and `inverse`, which enters as that, its inverse. Returns the
-// determinant; at 0 the inverse is of no use.
+// Gauss-Jordan with row pivots: makes `m` the identity and `inverse`, which enters as that, its inverse.
+// Returns the determinant; at 0 the inverse is of no use.
 static double spyp_math_eliminate(double *m, double *inverse, uint32_t size) {
     double determinant = 1;
     for (uint32_t column = 0; column < size; column++) {
@@ -368,8 +388,8 @@ const spyp_math_function spyp_math_algebra[] = {
                    "cross(x, y)\n--\n\nThe cross product of two vectors of 3 components."),
     SPYP_MATH_CALL(spyp_math_call_determinant, "determinant(m)\n--\n\nOf a square matrix."),
     SPYP_MATH_CALL(spyp_math_call_distance, "distance(x, y)\n--\n\nThe length of y - x."),
-    SPYP_MATH_CALL(spyp_math_call_dot,
-                   "dot(x, y)\n--\n\nThe sum of products of two vectors or quaternions of one type."),
+    SPYP_MATH_CALL(spyp_math_call_dot, "dot(x, y)\n--\n\nThe sum of products of two vectors or quaternions "
+                                       "of one type; OverflowError when integers are out of range."),
     SPYP_MATH_CALL(
         spyp_math_call_inverse,
         "inverse(x)\n--\n\nThe inverse of a square matrix or quaternion; ValueError when a matrix has none."),

@@ -9,18 +9,8 @@ static void spyp_math_subtract3(const double *a, const double *b, double *result
     for (int i = 0; i < 3; i++) result[i] = a[i] - b[i];
 }
 
-static double spyp_math_dot3(const double *a, const double *b) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void spyp_math_cross3(const double *a, const double *b, double *result) {
-    result[0] = a[1] * b[2] - a[2] * b[1];
-    result[1] = a[2] * b[0] - a[0] * b[2];
-    result[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 static void spyp_math_normalize3(double *v) {
-    double length = sqrt(spyp_math_dot3(v, v));
+    double length = sqrt(spyp_math_dot(v, v, 3));
     for (int i = 0; i < 3; i++) v[i] /= length;
 }
 
@@ -33,7 +23,7 @@ static bool spyp_math_value_error(const char *text) {
 static bool spyp_math_arg_direction(const spyp_math_function *function, int index, PyObject *arg,
                                     double *value) {
     if (!spyp_math_arg_vector(function, index, arg, 3, value)) return false;
-    if (spyp_math_dot3(value, value) == 0)
+    if (spyp_math_dot(value, value, 3) == 0)
         return spyp_math_value_error("math: expected a direction, got a vector of length 0");
     spyp_math_normalize3(value);
     return true;
@@ -246,13 +236,13 @@ static PyObject *spyp_math_call_ortho(const spyp_math_function *function, PyObje
 static bool spyp_math_look_axes(const double *forward, const double *up, bool left, double *rows) {
     double *x = rows, *y = rows + 3, *z = rows + 6;
     for (int i = 0; i < 3; i++) z[i] = left ? forward[i] : -forward[i];
-    spyp_math_cross3(up, z, x);
-    if (spyp_math_dot3(z, z) == 0 || spyp_math_dot3(x, x) == 0)
+    spyp_math_cross(up, z, x);
+    if (spyp_math_dot(z, z, 3) == 0 || spyp_math_dot(x, x, 3) == 0)
         return spyp_math_value_error(
             "math: expected a view direction and an up vector that are not parallel, nor zero");
     spyp_math_normalize3(x);
     spyp_math_normalize3(z);
-    spyp_math_cross3(z, x, y);
+    spyp_math_cross(z, x, y);
     return true;
 }
 
@@ -269,7 +259,7 @@ static PyObject *spyp_math_call_look_at(const spyp_math_function *function, PyOb
     spyp_math_unit4(m);
     for (int r = 0; r < 3; r++) {
         for (int c = 0; c < 3; c++) m[r * 4 + c] = rows[r * 3 + c];
-        m[r * 4 + 3] = -spyp_math_dot3(rows + r * 3, eye);
+        m[r * 4 + 3] = -spyp_math_dot(rows + r * 3, eye, 3);
     }
     return spyp_math_float_matrix(4, 4, m);
 }
@@ -342,14 +332,14 @@ static PyObject *spyp_math_call_quat_between(const spyp_math_function *function,
     if (!spyp_math_arg_direction(function, 0, args[0], from) ||
         !spyp_math_arg_direction(function, 1, args[1], to))
         return NULL;
-    spyp_math_cross3(from, to, q);
-    q[3] = 1 + spyp_math_dot3(from, to);
+    spyp_math_cross(from, to, q);
+    q[3] = 1 + spyp_math_dot(from, to, 3);
     if (q[3] < 1e-9) { // opposite: half a turn about any axis across
         const double helper[3] = { fabs(from[0]) < 0.5, fabs(from[0]) >= 0.5, 0 };
-        spyp_math_cross3(from, helper, q);
+        spyp_math_cross(from, helper, q);
         q[3] = 0;
     }
-    length = sqrt(spyp_math_dot3(q, q) + q[3] * q[3]);
+    length = sqrt(spyp_math_dot(q, q, 3) + q[3] * q[3]);
     for (int i = 0; i < 4; i++) q[i] /= length;
     return spyp_math_quaternion(q);
 }

@@ -28,11 +28,11 @@ static void spyp_math_default(const spyp_math_kind *kind, double *components) {
 // What the arguments of a vector name: numbers and vectors one after the other, or one number for all.
 static int spyp_math_init_vector(const spyp_math_kind *kind, PyObject *args, double *components) {
     Py_ssize_t size = (Py_ssize_t)spyp_math_size(kind), items = PyTuple_Size(args), count = 0;
-    double splat;
+    double splat = 0;
     if (items == 1 && kind->form == SPYP_MATH_VECTOR) {
         int found = spyp_math_read_scalar(kind->dtype, PyTuple_GetItem(args, 0), &splat);
         if (found < 0) return -1;
-        for (Py_ssize_t i = 0; i < size; i++) components[i] = splat;
+        for (Py_ssize_t i = 0; found && i < size; i++) components[i] = splat;
         if (found) return 0;
     }
     for (Py_ssize_t i = 0; i < items; i++) {

@@ -130,6 +130,8 @@ PyObject *spyp_math_quaternion(const double *components);
 // result = a * b with a of rows x inner, b of inner x columns; result is another array than a and b.
 void spyp_math_product(uint32_t rows, uint32_t inner, uint32_t columns, const double *a, const double *b,
                        double *result);
+double spyp_math_dot(const double *a, const double *b, uint32_t size);
+void spyp_math_cross(const double *a, const double *b, double *result); // of 3; result is another array
 // The Hamilton product, components x y z w; result is another array than a and b.
 void spyp_math_quaternion_product(const double *a, const double *b, double *result);
 // result[3] = v rotated by the unit quaternion q.

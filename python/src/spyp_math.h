@@ -4,6 +4,7 @@
 #ifndef SPYP_MATH_H
 #define SPYP_MATH_H
 
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -842,6 +842,23 @@ def test_cross(name):
         spy.math.cross(spy.float2(), spy.float2())
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_products_of_large_integers(seed):
+    random = np.random.default_rng(seed)
+    a = [int(x) for x in random.integers(-(2**31), 2**31, 3)]
+    b = [x + int(d) for x, d in zip(a, random.integers(0, 3, 3))] if max(a) < 2**31 - 3 else a
+    expected = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]  # exact in Python
+    if all(-(2**31) <= x < 2**31 for x in expected):
+        assert list(spy.math.cross(spy.int3(a), spy.int3(b))) == expected
+    else:
+        with pytest.raises(OverflowError, match="int3"):
+            spy.math.cross(spy.int3(a), spy.int3(b))
+    p, q = 2**31 - 1 - seed, 2**30 + 12345 * seed  # two large products whose sum is q
+    assert spy.math.dot(spy.int2(p, q), spy.int2(q, -p + 1)) == p * q + q * (1 - p)
+    with pytest.raises(OverflowError, match="uint2"):
+        spy.math.dot(spy.uint2(p), spy.uint2(q))
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_lengths(name):
     cls, dtype, _ = kind(name)
