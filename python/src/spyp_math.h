@@ -4,11 +4,7 @@
 #ifndef SPYP_MATH_H
 #define SPYP_MATH_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include "slangpy.h"
+#include "spyp.h"
 
 // What a value is and where its components lie.
 typedef struct spyp_math_info {
