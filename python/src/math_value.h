@@ -26,7 +26,8 @@ typedef struct spyp_math_kind {
 } spyp_math_kind;
 
 typedef struct spyp_math_value {
-    PyObject_HEAD const spyp_math_kind *kind;
+    PyObject ob_base; // PyObject_HEAD
+    const spyp_math_kind *kind;
     bool true_when_any; // a bool vector made by `!=`: bool() asks for one difference, not for all
     double data[];      // as many bytes as the kind needs, packed; double for its alignment
 } spyp_math_value;
