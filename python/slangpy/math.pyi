@@ -473,6 +473,12 @@ _N = TypeVar("_N", bound=_Real | _Integer)
 _V = TypeVar("_V", bound=_Numbers[Any, Any])
 _Float3 = float3 | Sequence[float] | Buffer | NDArray[Any]
 
+class Handedness:
+    """Which way z goes for one who looks along it: a plain int."""
+
+    right_handed: int
+    left_handed: int
+
 _T = TypeVar("_T", bound=_Matrix[Any, Any] | quatf)
 
 @overload
@@ -659,7 +665,7 @@ def log2(x: _F) -> _F:
     """Logarithm to base 2."""
 
 def matrix_from_look_at(eye: _Float3, center: _Float3, up: _Float3, handedness: int | str = 0) -> float4x4:
-    """The view matrix (float4x4) of one at `eye` who looks to `center`: along -z, or +z when handedness is 1 ('left_handed'). ValueError when up is parallel to that."""
+    """The view matrix (float4x4) of one at `eye` who looks to `center`: along -z, or +z when handedness is Handedness.left_handed. ValueError when up is parallel to that."""
 
 def matrix_from_quat(q: quatf) -> float3x3:
     """The rotation of a unit quaternion as float3x3."""
@@ -732,7 +738,7 @@ def quat_from_euler_angles(angles: _Float3) -> quatf:
     """The rotation about x, then y, then z by a float3 of radians."""
 
 def quat_from_look_at(dir: _Float3, up: _Float3, handedness: int | str = 0) -> quatf:
-    """The rotation that turns -z to `dir` (+z when handedness is 1, 'left_handed') and y towards `up`."""
+    """The rotation that turns -z to `dir` (+z when handedness is Handedness.left_handed) and y towards `up`."""
 
 def quat_from_matrix(m: float3x3 | float4x4) -> quatf:
     """The quaternion of a rotation matrix, float3x3 or the upper left of a float4x4."""

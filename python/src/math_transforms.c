@@ -43,7 +43,8 @@ static bool spyp_math_arg_handedness(const spyp_math_function *function, int ind
         return true;
     }
     if (!PyErr_Occurred())
-        spyp_math_arg_error(function, index, "0 ('right_handed') or 1 ('left_handed')", arg);
+        spyp_math_arg_error(function, index, "Handedness.right_handed (0) or Handedness.left_handed (1)",
+                            arg);
     return false;
 }
 
@@ -457,7 +458,7 @@ const spyp_math_function spyp_math_transforms[] = {
     SPYP_MATH_CALL(spyp_math_call_look_at,
                    "matrix_from_look_at(eye, center, up, handedness=0)\n--\n\nThe view matrix (float4x4) of "
                    "one at `eye` who looks to `center`: along -z, or +z when handedness is "
-                   "1 ('left_handed'). ValueError when up is parallel to that."),
+                   "Handedness.left_handed. ValueError when up is parallel to that."),
     SPYP_MATH_CALL(spyp_math_call_matrix_quat,
                    "matrix_from_quat(q)\n--\n\nThe rotation of a unit quaternion as float3x3."),
     SPYP_MATH_CALL(spyp_math_call_rotation,
@@ -493,7 +494,7 @@ const spyp_math_function spyp_math_transforms[] = {
         "quat_from_euler_angles(angles)\n--\n\nThe rotation about x, then y, then z by a float3 of radians."),
     SPYP_MATH_CALL(spyp_math_call_quat_look_at,
                    "quat_from_look_at(dir, up, handedness=0)\n--\n\nThe rotation that turns -z to `dir` (+z "
-                   "when handedness is 1, 'left_handed') and y towards `up`."),
+                   "when handedness is Handedness.left_handed) and y towards `up`."),
     SPYP_MATH_CALL(spyp_math_call_quat_matrix, "quat_from_matrix(m)\n--\n\nThe quaternion of a rotation "
                                                "matrix, float3x3 or the upper left of a float4x4."),
     SPYP_MATH_CALL(spyp_math_call_quat_between,

@@ -679,12 +679,30 @@ static int spyp_math_types_add(PyObject *module, PyObject *math) {
     return 0;
 }
 
+// Names of the two values that `handedness` arguments take.
+static int spyp_math_handedness_add(PyObject *math) {
+    PyObject *handedness = PyObject_CallFunction(
+        (PyObject *)&PyType_Type, "s(){sssssisi}", "Handedness", "__module__", "slangpy.math", "__doc__",
+        "Which way z goes for one who looks along it: a plain int.", "right_handed", 0, "left_handed", 1);
+    int failed = handedness ? PyModule_AddObjectRef(math, "Handedness", handedness) : -1;
+    Py_XDECREF(handedness);
+    return failed;
+}
+
+// Once per process: the kinds point to the types of the one interpreter.
 int spyp_math_ready(PyObject *module) {
-    PyObject *math = spyp_math_module_make();
-    int failed =
-        !math || spyp_math_types_add(module, math) || spyp_math_functions_add(math, spyp_math_elementwise) ||
-        spyp_math_functions_add(math, spyp_math_algebra) ||
-        spyp_math_functions_add(math, spyp_math_transforms) || PyModule_AddObjectRef(module, "math", math);
+    PyObject *math = NULL;
+    int failed;
+    if (spyp_math_kinds[0].type) {
+        PyErr_SetString(PyExc_ImportError, "slangpy can be loaded once in a process");
+        return -1;
+    }
+    math = spyp_math_module_make();
+    failed = !math || spyp_math_types_add(module, math) || spyp_math_handedness_add(math) ||
+             spyp_math_functions_add(math, spyp_math_elementwise) ||
+             spyp_math_functions_add(math, spyp_math_algebra) ||
+             spyp_math_functions_add(math, spyp_math_transforms) ||
+             PyModule_AddObjectRef(module, "math", math);
     Py_XDECREF(math);
     return failed ? -1 : 0;
 }

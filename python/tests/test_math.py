@@ -983,7 +983,7 @@ def test_ortho():
         spy.math.ortho(1, 1, 0, 1, 0, 1)
 
 
-@pytest.mark.parametrize("handedness,forward", [(None, -1), (0, -1), ("right_handed", -1), (1, 1), ("left_handed", 1)])
+@pytest.mark.parametrize("handedness,forward", [(None, -1), (0, -1), (spy.math.Handedness.right_handed, -1), ("right_handed", -1), (1, 1), (spy.math.Handedness.left_handed, 1), ("left_handed", 1)])
 def test_look_at(handedness, forward):
     eye, center, up = np.array([1.0, 2.0, 3.0]), np.array([4.0, -1.0, 5.0]), np.array([0.0, 1.0, 0.0])
     extra = {} if handedness is None else {"handedness": handedness}

@@ -57,8 +57,8 @@ def module(load):
 def test_round_trip(module, name):
     value = a_value(name)
     result = getattr(module, f"same_{name}")(value)
-    if name == "float16_t":
-        assert result == 1.5
+    if name == "float16_t" or "x" not in name and name[-1] == "1":  # Slang's vector<T, 1> comes back as a number
+        assert float(result) == float(value)
         return
     assert type(result) is type(value) and np.array_equal(np.array(result), np.array(value))
 
@@ -67,7 +67,7 @@ def test_round_trip(module, name):
 def test_arithmetic_on_the_gpu(module, name):
     value = a_value(name)
     result = getattr(module, f"twice_{name}")(value)
-    assert np.array_equal(np.array(result), np.array(value + value))
+    assert np.array_equal(np.ravel(result), np.ravel(value + value))
 
 
 def test_matrix_convention(module):
