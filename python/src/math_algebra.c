@@ -372,11 +372,9 @@ static PyObject *spyp_math_call_slerp(const spyp_math_function *function, PyObje
     { call, doc, { NULL }, 0, 0, false }
 
 const spyp_math_function spyp_math_algebra[] = {
-    SPYP_MATH_CALL(
-        spyp_math_call_mul,
-        "mul(x, y)\n--\n\nThe product of matrices, of a matrix and a column vector, of a row vector and a "
-        "matrix, of "
-        "quaternions; a quaternion times a float3 rotates it. TypeError when the sizes do not fit."),
+    SPYP_MATH_CALL(spyp_math_call_mul, "mul(x, y)\n--\n\nThe product of matrices, of a matrix and a column "
+                                       "vector, of a row vector and a matrix, of quaternions; a quaternion "
+                                       "times a float3 rotates it. TypeError when the sizes do not fit."),
     SPYP_MATH_CALL(spyp_math_call_all, "all(x)\n--\n\nWhether no component is zero."),
     SPYP_MATH_CALL(spyp_math_call_any, "any(x)\n--\n\nWhether a component is not zero."),
     SPYP_MATH_CALL(spyp_math_call_asfloat, "asfloat(x)\n--\n\nThe bits of int, uint or float as float."),
@@ -398,9 +396,9 @@ const spyp_math_function spyp_math_algebra[] = {
     SPYP_MATH_CALL(spyp_math_call_normalize, "normalize(x)\n--\n\nx / length(x); NaN for the length 0."),
     SPYP_MATH_CALL(spyp_math_call_reflect,
                    "reflect(i, n)\n--\n\nThe direction i reflected at a surface with the unit normal n."),
-    SPYP_MATH_CALL(spyp_math_call_refract, "refract(i, n, eta)\n--\n\nThe unit direction i refracted at the "
-                                           "unit normal n, eta the ratio of the indices; zero at "
-                                           "total reflection."),
+    SPYP_MATH_CALL(spyp_math_call_refract,
+                   "refract(i, n, eta)\n--\n\nThe unit direction i refracted at the unit normal n, eta the "
+                   "ratio of the indices; zero at total reflection."),
     SPYP_MATH_CALL(spyp_math_call_slerp, "slerp(x, y, t)\n--\n\nBetween two unit quaternions, t from 0 to 1, "
                                          "at even speed and the shorter way."),
     SPYP_MATH_CALL(spyp_math_call_transpose,

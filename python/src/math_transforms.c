@@ -483,10 +483,10 @@ const spyp_math_function spyp_math_transforms[] = {
     SPYP_MATH_CALL(spyp_math_call_ortho,
                    "ortho(left, right, bottom, top, z_near, z_far)\n--\n\nThe orthographic projection as "
                    "float4x4: x and y to -1 .. 1, z from -z_near .. -z_far to 0 .. 1."),
-    SPYP_MATH_CALL(spyp_math_call_perspective,
-                   "perspective(fovy, aspect, z_near, z_far)\n--\n\nThe perspective projection as float4x4: "
-                   "fovy in radians from bottom to top, aspect width / height, z from "
-                   "-z_near .. -z_far to 0 .. 1."),
+    SPYP_MATH_CALL(
+        spyp_math_call_perspective,
+        "perspective(fovy, aspect, z_near, z_far)\n--\n\nThe perspective projection as float4x4: fovy in "
+        "radians from bottom to top, aspect width / height, z from -z_near .. -z_far to 0 .. 1."),
     SPYP_MATH_CALL(spyp_math_call_quat_angle_axis, "quat_from_angle_axis(angle, axis)\n--\n\nThe rotation by "
                                                    "`angle` radians about `axis` (float3, of any length)."),
     SPYP_MATH_CALL(

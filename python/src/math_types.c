@@ -568,30 +568,23 @@ static const char *const spyp_math_doc[] = {
                          "even. It cannot be changed.",
     [SPYP_MATH_VECTOR] =
         "%s(*components, **named)\n--\n\n"
-        "A vector of %u components of type %s. Without arguments it is zero; one number goes "
-        "to all components; numbers, "
-        "vectors, sequences and arrays are put one after the other and must give %u "
-        "components: TypeError or ValueError "
-        "if not, OverflowError for integers out of range. Floats become integers only from "
-        "vectors: int3(float3(1.5)).\n\n"
-        "Operators work by component on two vectors of one type, or a vector and a number. "
-        "Comparisons give a bool "
-        "vector; its truth is that all components agree (of !=: that one differs). '/' of "
-        "integers rounds towards zero "
-        "as in Slang, '//' and '%%' as in Python. Swizzles (v.xy, v.bgr) make new vectors; "
-        "v.x, v[0] can be written.",
+        "A vector of %u components of type %s. Without arguments it is zero; one number goes to all "
+        "components; numbers, vectors, sequences and arrays are put one after the other and must give %u "
+        "components: TypeError or ValueError if not, OverflowError for integers out of range. Floats become "
+        "integers only from vectors: int3(float3(1.5)). x=, y=, ... name all components.\n\n"
+        "Operators work by component on two vectors of one type, or a vector and a number. Comparisons give "
+        "a bool vector; its truth is that all components agree (of !=: that one differs). '/' of integers "
+        "rounds towards zero as in Slang, '//' and '%%' as in Python. Swizzles (v.xy, v.bgr) make new "
+        "vectors; v.x, v[0] can be written.",
     [SPYP_MATH_QUATERNION] = "%s(*components, **named)\n--\n\n"
                              "A quaternion of %u %s x, y, z (the vector part) and w: %u floats. Without "
-                             "arguments it is the identity. '@' and "
-                             "math.mul() are the Hamilton product.",
+                             "arguments it is the identity. '@' and math.mul() are the Hamilton product.",
     [SPYP_MATH_MATRIX] = "%s(*components)\n--\n\n"
                          "A matrix of %u rows and %u columns of float, packed by rows; vectors are columns: "
-                         "m @ v. Without arguments it "
-                         "is the identity; else rows, a sequence of rows, rows * columns numbers or an array "
-                         "of that shape. From a matrix of another "
-                         "size it takes the upper left part. '@' and math.mul() are the matrix product; '*' "
-                         "and '/' take numbers only. "
-                         "m[r] is a copy of a row; m[r, c] = x, m[r] = row write.",
+                         "m @ v. Without arguments it is the identity; else rows, a sequence of rows, rows * "
+                         "columns numbers or an array of that shape. From a matrix of another size it takes "
+                         "the upper left part. '@' and math.mul() are the matrix product; '*' and '/' take "
+                         "numbers only. m[r] is a copy of a row; m[r, c] = x, m[r] = row write.",
 };
 
 static const PyType_Slot spyp_math_item_slots[] = {
@@ -656,9 +649,9 @@ static PyObject *spyp_math_module_make(void) {
     static const char name[] = "slangpy.math";
     PyObject *math = PyModule_New(name);
     if (!math) return NULL;
-    if (PyModule_SetDocString(
-            math, "Vectors, matrices and quaternions, and functions on them with Slang's names. Angles "
-                  "are in radians, coordinates right-handed unless said otherwise.") ||
+    if (PyModule_SetDocString(math,
+                              "Vectors, matrices and quaternions, and functions on them with Slang's names. "
+                              "Angles are in radians, coordinates right-handed unless said otherwise.") ||
         PyDict_SetItemString(PyImport_GetModuleDict(), name, math))
         Py_CLEAR(math);
     return math;
