@@ -399,25 +399,13 @@ PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwarg
     return result;
 }
 
-// These know arguments only: another kernel than the call's would be misleading.
-static int spyp_without_options(const spyp_invocation *in, const char *what) {
-    const spy_call_options *o = &in->options;
-    if (!in->has_options || (!o->prelude && !o->constants.count && !o->globals.count && !o->conformance_count && !o->thread_group_size[0] &&
-                             !o->call_group_shape.rank && !o->thread_count.rank && !o->append_to))
-        return 0;
-    PyErr_Format(spyp.error, "%U.%s: a function with constants, globals, a prelude, type conformances or group sizes can only be called",
-                 in->call.function->name, what);
-    return -1;
-}
-
 static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     SPYP_UNUSED(data);
-    if (spyp_without_options(in, "explain") < 0) return NULL;
-    size_t size = spy_explain_call(f->function, in->args, NULL, 0);
+    size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);
     char *text = (char *)PyMem_Malloc(size + 1);
     if (!text) return PyErr_NoMemory();
-    spy_explain_call(f->function, in->args, text, size + 1);
+    spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, text, size + 1);
     PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     PyMem_Free(text);
     return result;
@@ -431,8 +419,8 @@ static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     uint64_t ns = 0;
     SPYP_UNUSED(data);
-    if (spyp_without_options(in, "time") < 0) return NULL;
-    if (spy_time_call(f->function, in->args, &ns) != SPY_OK) return spyp_raise_call(f->module->device);
+    if (spy_time_call(f->function, in->args, in->has_options ? &in->options : NULL, &ns) != SPY_OK)
+        return spyp_raise_call(f->module->device);
     return PyFloat_FromDouble((double)ns * 1e-9);
 }
 

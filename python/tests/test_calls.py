@@ -245,6 +245,67 @@ def test_lists_of_scalars_run_over(m):
     assert r.to_numpy().tolist() == [11, 12, 13]
 
 
+# >>value types
+
+VALUES = """
+float3 dbl(float3 v) { return v * 2; }
+T same<T>(T x) { return x; }
+int which(float x) { return 1; }
+int which(float3 x) { return 3; }
+int which(int3 x) { return 4; }
+float second(float v[3]) { return v[1]; }
+void grow(inout float3 v) { v *= 2; }
+float4x4 turned(float4x4 m) { return transpose(m); }
+half halve(half x) { return x / 2; }
+struct Ball { float3 p; float w; };
+Ball ball(float3 p) { Ball r = { p, 1 }; return r; }
+float top(Ball b) { return b.p.y + b.w; }
+float plain(float x) { return x; }
+"""
+
+
+@pytest.fixture(scope="module")
+def vt(load):
+    return load(VALUES)
+
+
+def test_vectors_go_in_and_come_back(vt):
+    """C4, R4: float3 for float3, and as the result."""
+    v = spy.float3(1, 2, 3)
+    r = vt.dbl(v)
+    assert type(r) is spy.float3 and r == spy.float3(2, 4, 6)
+    assert vt.dbl(spy.int3(1, 2, 3)) == spy.float3(2, 4, 6)
+    assert vt.dbl(v, _result="numpy").tolist() == [2, 4, 6]
+
+
+def test_vectors_are_one_value(vt):
+    """C4, V5: a vector is never run over: overloads, generics and arrays take it whole."""
+    assert vt.which(spy.float3(1, 2, 3)) == 3 and vt.which(spy.int3(1, 2, 3)) == 4
+    assert vt.same(spy.float3(1, 2, 3)) == spy.float3(1, 2, 3) and type(vt.same(spy.uint2(1, 2))) is spy.uint2
+    assert vt.second(spy.float3(1, 2, 3)) == 2
+    with pytest.raises(ValueError, match="'x'"):
+        vt.plain(spy.float3(1, 2, 3))
+    with pytest.raises(ValueError, match="'v'.*must be 3"):
+        vt.dbl(spy.float2(1, 2))
+
+
+def test_matrices_and_halves(vt):
+    """C4: float4x4 and float16_t."""
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    assert np.array_equal(np.array(vt.turned(spy.float4x4(*a.ravel().tolist()))), a.T)
+    assert vt.halve(spy.float16_t(3)) == 1.5
+
+
+def test_vectors_in_structs_lists_and_refs(vt):
+    """C4, C5, C8: vectors as fields, in lists, in references."""
+    assert vt.ball(spy.float3(1, 2, 3)) == {"p": spy.float3(1, 2, 3), "w": 1.0}
+    assert vt.top({"p": spy.float3(1, 2, 3), "w": 0.5}) == 2.5 and vt.top(vt.ball([4, 5, 6])) == 6
+    assert vt.dbl([spy.float3(1, 2, 3), spy.float3(4, 5, 6)]).to_numpy().tolist() == [[2, 4, 6], [8, 10, 12]]
+    r = spy.ValueRef(spy.float3(1, 2, 3))
+    vt.grow(r)
+    assert r.value == spy.float3(2, 4, 6) and type(r.value) is spy.float3
+
+
 # >>broadcasting
 
 

@@ -593,10 +593,11 @@ def test_time(m):
 
 
 def test_explain_and_time_of_options(m):
-    """F3: what they cannot show is an error, not another kernel's."""
-    for verb in ("explain", "time"):
-        with pytest.raises(spy.Error, match="constants"):
-            getattr(m.scaled.constants({"SCALE": 2}), verb)(1)
+    """F3, W1: of the kernel that the chained function's calls have."""
+    f = m.scaled.constants({"SCALE": 2.5}).prelude("// my own line")
+    assert "const float SCALE" in f.explain(1) and "// my own line" in f.explain(1)
+    r = spy.Tensor.zeros(m.device, (2,))
+    assert f.time(np.float32([1, 2]), _result=r) > 0 and r.to_numpy().tolist() == [2.5, 5]
 
 
 def test_reload(device):
