@@ -184,7 +184,7 @@ static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor *
         *arg = spy_out_tensor("_result", tensor);
     } else {
         spyp_chain *chain = in->call.function->chain;
-        bool reference = PyObject_TypeCheck(given, spyp.value_ref);
+        bool reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
         int status = reference ? spyp_convert_ref_out(&in->call, given, arg) : spyp_convert_here(&in->call, given, "_result", arg);
         arg->name = "_result";
         if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);

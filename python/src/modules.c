@@ -210,8 +210,8 @@ static Py_hash_t spyp_struct_hash(PyObject *self) {
 }
 
 static PyMethodDef spyp_struct_methods[] = {
-    { "as_struct", spyp_struct_self, METH_NOARGS, "The type itself: for code that says module.Foo.as_struct()." },
-    { "as_func", spyp_struct_as_func, METH_NOARGS, "An error: this is a type." },
+    { "as_struct", spyp_struct_self, METH_NOARGS, "as_struct(): the type itself, for code that says module.Foo.as_struct()." },
+    { "as_func", spyp_struct_as_func, METH_NOARGS, "as_func(): ValueError, for this is a type." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -725,14 +725,14 @@ static PyMethodDef spyp_module_methods_table[] = {
       "load_from_source(device, name, source, options={}, link=[]): load Slang text." },
     { "load_from_module", SPYP_FUNC(spyp_module_load_module), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_module(device, module, options={}, link=[]): the module itself." },
-    { "find_function", spyp_module_find_function, METH_O, "The function of that name, or None." },
-    { "require_function", spyp_module_require_function, METH_O, "The function of that name; ValueError when there is none." },
-    { "find_struct", spyp_module_find_struct, METH_O, "The type of that name, or None." },
-    { "require_struct", spyp_module_require_struct, METH_O, "The type of that name; ValueError when there is none." },
-    { "find_function_in_struct", spyp_module_find_in_struct, METH_VARARGS, "A method: find_function_in_struct(struct, name), or None." },
+    { "find_function", spyp_module_find_function, METH_O, "find_function(name): the function of that name, or None." },
+    { "require_function", spyp_module_require_function, METH_O, "require_function(name): the function of that name; ValueError when there is none." },
+    { "find_struct", spyp_module_find_struct, METH_O, "find_struct(name): the type of that name, or None." },
+    { "require_struct", spyp_module_require_struct, METH_O, "require_struct(name): the type of that name; ValueError when there is none." },
+    { "find_function_in_struct", spyp_module_find_in_struct, METH_VARARGS, "find_function_in_struct(struct, name): a method of a type or of its name, or None." },
     { "reload", spyp_module_reload, METH_VARARGS,
       "reload(source=None): load the code again, from its file or from new text. When that fails, all stays as it was." },
-    { "save", spyp_module_save, METH_O, "Write the module in compiled form as a .slang-module file." },
+    { "save", spyp_module_save, METH_O, "save(path): write the module in compiled form as a .slang-module file." },
     { NULL, NULL, 0, NULL },
 };
 
