@@ -144,7 +144,7 @@ static PyObject *spyp_give_result(spyp_invocation *in, const spy_result *value, 
 
 static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     spyp_function *f = in->call.function;
-    if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, spyp.s_this, -1) < 0) return -1;
+    if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, NULL, -1) < 0) return -1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (spyp_take_argument(in, args[i], NULL, i) < 0) return -1;
     Py_ssize_t k = names ? PyTuple_Size(names) : 0;

@@ -208,7 +208,7 @@ static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
             return -1;
         }
         if (spyp_convert(call, value, name, &items[out->count]) < 0) return -1;
-        if (items[out->count].direction == SPY_DIRECTION_ANY) items[out->count].direction = SPY_DIRECTION_DEFAULT;
+        spyp_input_only(&items[out->count]);
         out->count++;
     }
     return 0;

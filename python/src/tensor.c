@@ -256,6 +256,43 @@ static PyObject *spyp_tensor_zeros(PyObject *type, PyObject *args, PyObject *kwa
     return spyp_tensor_fresh(type, args, kwargs, true, "Tensor.zeros");
 }
 
+// One value for all elements. Inside the device.
+static int spyp_tensor_fill_value(spyp_tensor *t, PyObject *value) {
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    const spy_type_info *type = spyp_element_info(t, &info);
+    if (PyErr_Occurred()) return -1;
+    size_t size = type ? type->size_bytes : spy_dtype_size_bytes(info.dtype);
+    void *element = PyMem_Calloc(1, size + 1);
+    if (!element) PyErr_NoMemory();
+    int status = !element ? -1
+                 : type   ? spyp_value_write((spyp_module *)t->module, type, value, element, "Tensor.full: argument 'fill_value'")
+                          : spyp_scalar_write(info.dtype, value, element);
+    if (status == 0 && info.element_count && spy_tensor_fill_data(t->tensor, element, size) != SPY_OK) {
+        spyp_raise(t->device);
+        status = -1;
+    }
+    PyMem_Free(element);
+    return status;
+}
+
+static PyObject *spyp_tensor_full(PyObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "device", "shape", "fill_value", "dtype", NULL };
+    PyObject *device, *shape, *value, *dtype = NULL;
+    spy_shape sizes;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O:Tensor.full", names, &device, &shape, &value, &dtype)) return NULL;
+    spyp_device *d = spyp_device_of(device, "Tensor.full");
+    if (!d || spyp_shape_parse(shape, "Tensor.full: argument 'shape'", &sizes) < 0) return NULL;
+    PyObject *made = spyp_tensor_create((PyTypeObject *)type, d, &sizes, dtype, false, "Tensor.full");
+    if (!made) return NULL;
+    int status = spyp_enter(d, "Tensor.full");
+    if (status == 0) {
+        status = spyp_tensor_fill_value((spyp_tensor *)made, value);
+        spyp_leave(d);
+    }
+    if (status < 0) Py_CLEAR(made);
+    return made;
+}
+
 // NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", NULL };
@@ -302,33 +339,37 @@ static PyObject *spyp_tensor_zeros_like(PyObject *type, PyObject *other) {
 
 // >>host data
 
-// The scalar type that all of an element's numbers have; DEFAULT: structs of several. Inside the device.
-static spy_dtype spyp_tensor_scalar(spyp_tensor *t, const spy_tensor_info *info) {
-    if (info->dtype != SPY_DTYPE_DEFAULT) return info->dtype;
-    t->device->quiet = true;
-    spy_tensor *flat = spy_create_flat_view(t->tensor);
-    spy_dtype scalar = flat ? spy_get_tensor_info(flat).dtype : SPY_DTYPE_DEFAULT;
-    if (!flat) (void)spy_take_error(t->device->device);
-    t->device->quiet = false;
-    spy_release_tensor(flat);
-    return scalar;
+// Inside the device: info of the element type; NULL for scalars, or with an error.
+const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info) {
+    if (info->dtype != SPY_DTYPE_DEFAULT) return NULL;
+    spyp_module *module = t->module ? (spyp_module *)Py_NewRef(t->module) : spyp_module_default(t->device);
+    const spy_type_info *type = module ? spy_reflect_type(module->module, info->type) : NULL;
+    if (module && !type) spyp_raise(t->device);
+    Py_XDECREF(module);
+    return type;
 }
 
-// Copies an array's numbers into the tensor, converted; structs of several types take bytes in C's layout. Inside the device.
-static int spyp_tensor_write_array(spyp_tensor *t, spyp_arena *arena, const spyp_host_array *array, const char *what) {
+// Copies host data into the tensor: numbers converted, structs by the names of their fields. Inside the device.
+static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
-    spy_dtype to = array->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_DEFAULT : spyp_tensor_scalar(t, &info);
-    size_t from_size = to ? spy_dtype_size_bytes(array->dtype) : 1, to_size = to ? spy_dtype_size_bytes(to) : 1;
-    size_t count = array->size_bytes / from_size, expected = info.host_size_bytes / to_size;
-    const void *data = array->data;
-    if (count != expected) {
-        PyErr_Format(PyExc_ValueError, "%s: Shape mismatch: expected %zu %s, got %zu", what, expected, to ? "numbers" : "bytes", count);
+    const spy_type_info *type = spyp_element_info(t, &info);
+    if (PyErr_Occurred()) return -1;
+    if (type && info.element_count && info.host_size_bytes != (size_t)info.element_count * type->size_bytes) {
+        PyErr_Format(spyp.error, "%s: %s changed its layout since the tensor was made", what, info.type);
         return -1;
     }
-    if (to && to != array->dtype) {
-        void *converted = spyp_arena_take(arena, count * to_size + 1);
-        if (!converted || spyp_convert_numbers(converted, to, array->data, array->dtype, count, what) < 0) return -1;
-        data = converted;
+    spyp_host_array array;
+    size_t each;
+    spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
+    const void *data = NULL;
+    if (scalar && PyObject_CheckBuffer(object)) { // numbers of the right type are copied from where they are
+        if (spyp_host_array_get(arena, object, what, &array) < 0) return -1;
+        if (array.dtype == scalar && array.size_bytes == info.host_size_bytes) data = array.data;
+    }
+    if (!data) {
+        char *packed = (char *)spyp_arena_take(arena, info.host_size_bytes);
+        if (!packed || spyp_pack_values(arena, type, info.dtype, object, info.element_count, packed, what) < 0) return -1;
+        data = packed;
     }
     if (spy_tensor_write(t->tensor, data, info.host_size_bytes) == SPY_OK) return 0;
     spyp_raise(t->device);
@@ -337,13 +378,10 @@ static int spyp_tensor_write_array(spyp_tensor *t, spyp_arena *arena, const spyp
 
 static int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
     spyp_arena arena;
-    spyp_host_array array;
     int status = -1;
     spyp_arena_begin(&arena);
-    int found = spyp_host_array_get(&arena, object, what, &array);
-    if (found == 0) PyErr_Format(PyExc_TypeError, "%s: expected an array, got %R", what, (PyObject *)Py_TYPE(object));
-    if (found > 0 && spyp_enter(t->device, what) == 0) {
-        status = spyp_tensor_write_array(t, &arena, &array, what);
+    if (spyp_enter(t->device, what) == 0) {
+        status = spyp_tensor_write_from(t, &arena, object, what);
         spyp_leave(t->device);
     }
     spyp_arena_end(&arena);
@@ -355,8 +393,67 @@ static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *object) {
     Py_RETURN_NONE;
 }
 
-// from_numpy(device, array) of the class: a new tensor with the array's own type and shape.
-static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyObject *object) {
+// Sizes of the tensor that takes an array of `sizes` as elements of a type: dimensions that belong to the type are cut off.
+static int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer) {
+    spy_shape inner;
+    size_t each;
+    const spy_type_info *base = spyp_inner_shape(info, &inner);
+    if (base && base->kind == SPY_TYPE_STRUCT && spyp_scalar_of(base, &each)) inner.dims[inner.rank++] = (int64_t)each;
+    *outer = *sizes;
+    bool same = sizes->rank >= inner.rank;
+    if (same) outer->rank = sizes->rank - inner.rank;
+    for (uint32_t i = 0; same && i < inner.rank; i++) same = sizes->dims[outer->rank + i] == inner.dims[i];
+    if (same) return 0;
+    PyObject *expected = spyp_shape_tuple(&inner), *given = spyp_shape_tuple(sizes);
+    if (expected && given)
+        PyErr_Format(PyExc_ValueError, "Tensor.from_numpy: Shape mismatch: expected an array that ends in %R for %s, got %R", expected, info->name, given);
+    Py_XDECREF(expected);
+    Py_XDECREF(given);
+    return -1;
+}
+
+// A new tensor of a given type for an array of numbers, or of structs with the same field names.
+static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const spyp_host_array *array, PyObject *object, PyObject *dtype) {
+    spyp_dtype parsed;
+    spy_shape shape = array->shape;
+    PyObject *result = NULL;
+    if (spyp_dtype_parse(dtype, "Tensor.from_numpy", &parsed) < 0) return NULL;
+    int status = 0;
+    if (!parsed.scalar && array->dtype != SPY_DTYPE_DEFAULT) {
+        spyp_module *module = parsed.from ? (spyp_module *)Py_NewRef((PyObject *)parsed.from) : spyp_module_default(d);
+        const spy_type_info *info = NULL;
+        status = module ? spyp_enter(d, "Tensor.from_numpy") : -1;
+        if (status == 0) {
+            info = spy_reflect_type(module->module, parsed.type);
+            if (!info) spyp_raise(d);
+            spyp_leave(d);
+            status = info ? spyp_outer_shape(info, &array->shape, &shape) : -1;
+        }
+        Py_XDECREF(module);
+    }
+    Py_XDECREF(parsed.keeps);
+    if (status == 0) result = spyp_tensor_create(type, d, &shape, dtype, false, "Tensor.from_numpy");
+    if (result && spyp_tensor_fill_from((spyp_tensor *)result, object, "Tensor.from_numpy") < 0) Py_CLEAR(result);
+    return result;
+}
+
+// The same with the array's own type.
+static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const spyp_host_array *array) {
+    spy_tensor_desc desc;
+    if (array->dtype == SPY_DTYPE_DEFAULT)
+        return PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: a structured array has no Slang type of its own: expected dtype=module.Struct as well");
+    if (spyp_enter(d, "Tensor.from_numpy") < 0) return NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.shape = array->shape;
+    desc.dtype = array->dtype;
+    desc.data = array->size_bytes ? array->data : NULL;
+    spy_tensor *tensor = spy_create_tensor(d->device, &desc);
+    if (!tensor) spyp_raise(d);
+    spyp_leave(d);
+    return tensor ? spyp_tensor_make(type, d, tensor, NULL) : NULL;
+}
+
+static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyObject *object, PyObject *dtype) {
     spyp_device *d = spyp_device_of(device, "Tensor.from_numpy");
     spyp_arena arena;
     spyp_host_array array;
@@ -364,38 +461,22 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     if (!d) return NULL;
     spyp_arena_begin(&arena);
     int found = spyp_host_array_get(&arena, object, "Tensor.from_numpy", &array);
-    if (found == 0) PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: argument 'array': expected an array, got %R", (PyObject *)Py_TYPE(object));
-    if (found > 0 && array.dtype == SPY_DTYPE_DEFAULT) {
-        PyErr_SetString(PyExc_TypeError, "Tensor.from_numpy: a structured array has no Slang type of its own: make a tensor with dtype=module.Struct "
-                                         "and copy_from_numpy()");
-        found = -1;
-    }
-    if (found > 0 && spyp_enter(d, "Tensor.from_numpy") == 0) {
-        spy_tensor_desc desc;
-        memset(&desc, 0, sizeof desc);
-        desc.shape = array.shape;
-        desc.dtype = array.dtype;
-        desc.data = array.data;
-        if (!array.size_bytes) desc.data = NULL;
-        spy_tensor *tensor = spy_create_tensor(d->device, &desc);
-        if (!tensor) spyp_raise(d);
-        spyp_leave(d);
-        if (tensor) result = spyp_tensor_make(type, d, tensor, NULL);
-    }
+    if (found == 0) PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: argument 'ndarray': expected an array, got %R", (PyObject *)Py_TYPE(object));
+    if (found > 0) result = dtype && dtype != Py_None ? spyp_tensor_of_type(type, d, &array, object, dtype) : spyp_tensor_of_own(type, d, &array);
     spyp_arena_end(&arena);
     return result;
 }
 
 // `Tensor.from_numpy(device, array)` makes one; `tensor.from_numpy(array)` fills it. One attribute for both: see spyp_either.
-static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args) {
-    Py_ssize_t n = PyTuple_Size(args);
+static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwargs) {
+    static char *makes[] = { "device", "ndarray", "usage", "memory_type", "dtype", NULL }, *fills[] = { "data", NULL };
+    PyObject *device, *array, *dtype = NULL, *usage = NULL, *memory = NULL;
     if (PyType_Check(owner)) {
-        if (spyp_check_args("Tensor.from_numpy(device, array)", n, 2, 2) < 0) return NULL;
-        return spyp_tensor_of_array((PyTypeObject *)owner, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$O:Tensor.from_numpy", makes, &device, &array, &usage, &memory, &dtype)) return NULL;
+        return spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
     }
-    if (spyp_check_args("from_numpy(array)", n, 1, 1) < 0 ||
-        spyp_tensor_fill_from((spyp_tensor *)owner, PyTuple_GetItem(args, 0), "from_numpy") < 0)
-        return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:from_numpy", fills, &array)) return NULL;
+    if (spyp_tensor_fill_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -429,16 +510,6 @@ static int spyp_eithers_add(PyTypeObject *type, PyMethodDef *methods, size_t cou
     }
     Py_XDECREF(either);
     return either ? 0 : -1;
-}
-
-// Inside the device: info of the element type; NULL for scalars.
-static const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info) {
-    if (info->dtype != SPY_DTYPE_DEFAULT) return NULL;
-    spyp_module *module = t->module ? (spyp_module *)Py_NewRef(t->module) : spyp_module_default(t->device);
-    const spy_type_info *type = module ? spy_reflect_type(module->module, info->type) : NULL;
-    if (module && !type) spyp_raise(t->device);
-    Py_XDECREF(module);
-    return type;
 }
 
 PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
@@ -479,8 +550,8 @@ static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *ignored) {
 }
 
 // Tensor.numpy(device, array), as the proposal spells it; tensor.numpy() is to_numpy().
-static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args) {
-    if (PyType_Check(owner)) return spyp_from_numpy(owner, args);
+static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kwargs) {
+    if (PyType_Check(owner)) return spyp_from_numpy(owner, args, kwargs);
     return spyp_check_args("numpy()", PyTuple_Size(args), 0, 0) < 0 ? NULL : spyp_tensor_to_numpy((spyp_tensor *)owner);
 }
 
@@ -698,6 +769,29 @@ static PyObject *spyp_tensor_repr(PyObject *self) { // asks nothing of the GPU
     return text;
 }
 
+static PyObject *spyp_tensor_html(PyObject *self, PyObject *ignored) { // asks nothing of the GPU
+    PyObject *text = spyp_tensor_repr(self), *html = PyImport_ImportModule("html");
+    PyObject *escaped = text && html ? PyObject_CallMethod(html, "escape", "O", text) : NULL;
+    PyObject *result = escaped ? spyp_format("<code>%U</code>", escaped) : NULL;
+    SPYP_UNUSED(ignored);
+    Py_XDECREF(text);
+    Py_XDECREF(html);
+    Py_XDECREF(escaped);
+    return result;
+}
+
+static PyObject *spyp_tensor_cursor(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "start", "count", NULL };
+    PyObject *start = Py_None, *count = Py_None;
+    spyp_tensor *t = (spyp_tensor *)self;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:cursor", names, &start, &count)) return NULL;
+    int64_t first = start == Py_None ? 0 : PyLong_AsLongLong(start);
+    if (PyErr_Occurred() || spyp_enter(t->device, "Tensor.cursor") < 0) return NULL;
+    int64_t n = count == Py_None ? spy_get_tensor_info(t->tensor).element_count - first : PyLong_AsLongLong(count);
+    spyp_leave(t->device);
+    return PyErr_Occurred() ? NULL : spyp_cursor_make(t->device, t->tensor, self, t->module, first, n);
+}
+
 static PyObject *spyp_tensor_str(PyObject *self) {
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *result = NULL;
@@ -721,6 +815,12 @@ static Py_ssize_t spyp_tensor_length(PyObject *self) {
     if (info.shape.rank) return (Py_ssize_t)info.shape.dims[0];
     PyErr_SetString(PyExc_TypeError, "len() of a tensor of rank 0");
     return -1;
+}
+
+static PyObject *spyp_tensor_item(PyObject *self, Py_ssize_t i) {
+    PyObject *index = PyLong_FromSsize_t(i), *item = index ? spyp_tensor_subscript(self, index) : NULL;
+    Py_XDECREF(index);
+    return item;
 }
 
 static int spyp_tensor_bool(PyObject *self) {
@@ -758,11 +858,14 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "empty", SPYP_FUNC(spyp_tensor_empty), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
       "empty(device, shape, dtype=float): a tensor of undefined contents." },
     { "zeros", SPYP_FUNC(spyp_tensor_zeros), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "zeros(device, shape, dtype=float): a tensor of zeros." },
+    { "full", SPYP_FUNC(spyp_tensor_full), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+      "full(device, shape, fill_value, dtype=float): a tensor whose elements all have one value." },
     { "empty_like", spyp_tensor_empty_like, METH_O | METH_CLASS, "empty_like(other): of its shape and type, contents undefined." },
     { "zeros_like", spyp_tensor_zeros_like, METH_O | METH_CLASS, "zeros_like(other): of its shape and type, all zero." },
     { "to_numpy", spyp_tensor_numpy_method, METH_NOARGS,
       "A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
-    { "copy_from_numpy", spyp_tensor_copy_from, METH_O, "Fill the tensor from an array with as many numbers; they are converted." },
+    { "copy_from_numpy", spyp_tensor_copy_from, METH_O, "copy_from_numpy(data): fill the tensor from an array with as many numbers, converted, or for structs from a structured array "
+      "or a dict of arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit." },
     { "view", SPYP_FUNC(spyp_tensor_view), METH_VARARGS | METH_KEYWORDS,
       "view(shape, strides=None, offset=0, dtype=None): the same memory in another way; strides and offset in elements." },
     { "broadcast_to", spyp_tensor_broadcast, METH_VARARGS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
@@ -770,6 +873,10 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "Elements as scalars with further dimensions: float3 (100) is float (100, 3)." },
     { "clear", spyp_tensor_clear_data, METH_VARARGS, "clear(command_encoder=None): set all bytes to zero." },
     { "point_to", spyp_tensor_point_to, METH_O, "point_to(other): see the memory that `other` sees; same shape, strides and type." },
+    { "cursor", SPYP_FUNC(spyp_tensor_cursor), METH_VARARGS | METH_KEYWORDS,
+      "cursor(start=0, count=None): a BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field "
+      "= value, cursor[i].read(); cursor.apply() copies back what was written. Waits." },
+    { "_repr_html_", spyp_tensor_html, METH_NOARGS, "_repr_html_(): the type and shape; the contents stay on the GPU." },
     { "is_contiguous", spyp_tensor_contiguous, METH_NOARGS, "Whether elements lie row-major without gaps." },
     { NULL, NULL, 0, NULL },
 };
@@ -801,6 +908,8 @@ static PyType_Slot spyp_tensor_slots[] = {
     { Py_nb_bool, (void *)spyp_tensor_bool },
     { Py_mp_length, (void *)spyp_tensor_length },
     { Py_mp_subscript, (void *)spyp_tensor_subscript },
+    { Py_sq_length, (void *)spyp_tensor_length },
+    { Py_sq_item, (void *)spyp_tensor_item },
     { Py_tp_methods, spyp_tensor_methods },
     { Py_tp_getset, spyp_tensor_getset },
     { Py_tp_members, spyp_tensor_members },
@@ -821,13 +930,19 @@ static PyType_Spec spyp_ndbuffer_spec = {
 };
 
 static PyMethodDef spyp_eithers[] = {
-    { "from_numpy", spyp_from_numpy, METH_VARARGS, "Tensor.from_numpy(device, array): a new tensor of its type. tensor.from_numpy(array): fill it." },
-    { "numpy", spyp_numpy_either, METH_VARARGS, "Tensor.numpy(device, array): as from_numpy. tensor.numpy(): as to_numpy." },
+    { "from_numpy", SPYP_FUNC(spyp_from_numpy), METH_VARARGS | METH_KEYWORDS,
+      "Tensor.from_numpy(device, ndarray, usage=None, memory_type=None, dtype=None): a new tensor with a copy of any array, of its own "
+      "type or of `dtype`, whose vectors, matrices and arrays take the last dimensions; structured arrays fill structs by field "
+      "names. tensor.from_numpy(data): as copy_from_numpy()." },
+    { "from_torch", SPYP_FUNC(spyp_from_numpy), METH_VARARGS | METH_KEYWORDS, "Tensor.from_torch(device, tensor): as from_numpy." },
+    { "numpy", SPYP_FUNC(spyp_numpy_either), METH_VARARGS | METH_KEYWORDS,
+      "Tensor.numpy(device, ndarray): as from_numpy. tensor.numpy(): as to_numpy." },
 };
 
 int spyp_tensor_ready(PyObject *module) {
     if (!(spyp.shape = spyp_type_add(module, &spyp_shape_spec, NULL))) return -1;
     if (!(spyp.tensor = spyp_type_add(module, &spyp_tensor_spec, NULL))) return -1;
     if (!(spyp.ndbuffer = spyp_type_add(module, &spyp_ndbuffer_spec, spyp.tensor))) return -1;
+    if (spyp_export_ready(module) < 0 || spyp_cursor_ready(module) < 0) return -1;
     return spyp_eithers_add(spyp.tensor, spyp_eithers, sizeof spyp_eithers / sizeof *spyp_eithers);
 }

@@ -307,7 +307,7 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
         call.update_count = 0;
         spyp_arena_begin(&call.arena);
         if (spyp_convert(&call, value, NULL, &arg) == 0 && spyp_enter(d, "pack") == 0) {
-            if (arg.direction == SPY_DIRECTION_ANY) arg.direction = SPY_DIRECTION_DEFAULT;
+            spyp_input_only(&arg);
             spy_packed *packed = spy_pack(d->device, arg);
             if (!packed) spyp_raise(d);
             spyp_leave(d);
@@ -367,7 +367,6 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
         PyObject *field = PyObject_GetItem(object, PyTuple_GetItem(names, i));
         status = field ? spyp_arena_keep(&call->arena, field) : -1;
         if (status == 0) status = spyp_convert(call, field, spyp_utf8(PyTuple_GetItem(names, i)), &fields[i]);
-        if (status == 0 && fields[i].direction == SPY_DIRECTION_ANY) fields[i].direction = SPY_DIRECTION_DEFAULT;
         Py_XDECREF(field);
     }
     if (fields && status == 0) {
