@@ -273,7 +273,9 @@
 // spy_prepare binds and compiles a call without running it; spy_call_prepared runs it with arguments of the
 // same kinds, types, ranks, names and order, without a look-up. With desc.async a thread compiles, and
 // spy_prepared_ready says when it is done: SPY_ERROR_NOT_READY is an answer there and is not kept as an
-// error. Sizes given to spy_prepare choose the variant that is compiled first.
+// error. Sizes given to spy_prepare choose the variant that is compiled first. desc.options are those of
+// guide 20, copied: all calls get them, with the values of globals that they had. Globals that change from call
+// to call are set by the options' write_globals hook, or are tensors.
 //
 // >>guide 13: bringing your own Vulkan
 //
@@ -409,7 +411,8 @@
 // >>guide 20: options of a call
 //
 // spy_call_with is spy_call with a spy_call_options: a plain struct that can be kept and changed, all zero by
-// default. The dispatch functions take it too. What is compiled into the kernel makes a call of its own kind.
+// default. The dispatch functions take it too, and spy_explain_call, spy_time_call, spy_resolve and spy_prepare.
+// What is compiled into the kernel makes a call of its own kind.
 //     prelude               Slang text at the head of the kernel
 //     constants             numbers for the module's `extern static const`, compiled in
 //     conformances          "Circle : IShape": the types that may stand behind interfaces at run time
@@ -443,16 +446,17 @@
 // Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
 // (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
 // Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
-// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
-// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
-// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
-// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
-// each.
+// library's tensor types; data in uniform buffers comes from host memory. A name that the modules do not have, or
+// a value of another type, is an error before anything is compiled. What a kernel uses must be given, and an
+// error lists what is not, once its code is there and tells; what it does not use is ignored, of a uniform
+// buffer's members too. spy_explain_call lists all globals, given and not. A write_globals hook adds values at
+// each call. Values change from call to call without a new kernel; other kinds or names of values are another
+// kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding each.
 //
-// Not yet: globals of prepared calls; textures, samplers, typed buffers, arrays of buffers, and push constants
-// of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
-// own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
-// element-wise arguments: nothing checks what threads then do to each other.
+// Not yet: textures, samplers, typed buffers, arrays of buffers, and push constants of the module's own: a
+// kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's own business: each
+// kernel's bindings are numbered anew. Buffers may be the same memory as each other and as element-wise
+// arguments: nothing checks what threads then do to each other.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -1593,13 +1597,16 @@ spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args
 spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
                                  const spy_call_options *options);
 
-// As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
+// As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
+// is SPY_ERROR_INVALID_ARGUMENT.
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns);
 
-// What a call would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's variant
-// and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
-// When the call cannot be made, the text is the error's. Nothing runs.
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
+// What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
+// variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
+// without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity);
 
 // >>prepared calls
 
@@ -1607,6 +1614,9 @@ typedef struct spy_prepared spy_prepared;
 
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
+    const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
+                                     // none. append_to must be NULL. The values in `globals` are given to every call;
+                                     // write_globals is called by spy_prepare() and at each call, and gives newer ones
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
@@ -1614,7 +1624,8 @@ typedef struct spy_prepare_desc {
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
-// Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
+// Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
+// ones are an error.
 // Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
 // arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
@@ -1708,12 +1719,13 @@ typedef struct spy_resolution {
     spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
 } spy_resolution;
 
-// Resolve a call as spy_call() does, without compiling a kernel or running anything; a spy_call() with these arguments
-// then finds the work done. The same errors as spy_call()'s, but for those that come from compiling, from overlapping
-// memory and from values, which are not looked at (300 for a uint8_t). NULL on failure.
+// Resolve a call as spy_call_with() does, without compiling a kernel or running anything but write_globals; a call with
+// these arguments and options (which may be NULL) then finds the work done. The same errors as the call's, but for those
+// that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
+// uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args);
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
 
@@ -5699,6 +5711,9 @@ typedef struct spyi_inputs {
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+// The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
+// say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
+SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
 
@@ -6272,6 +6287,8 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    bool inputs_asked, inputs_known;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
@@ -8151,6 +8168,7 @@ static void spyi_unit_free(spyi_unit *unit) {
         free((void *)(uintptr_t)unit->defines[i].value);
     }
     free(unit->defines);
+    spyi_inputs_free(&unit->inputs);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);
@@ -10550,7 +10568,9 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
-    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
+                                      ? lib->spReflection_getEntryPointByIndex(layout, 0)
+                                      : NULL;
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
@@ -10572,6 +10592,46 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
+}
+
+// A program of the unit's module and those that it links, which brings what they import with it.
+static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs *inputs) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_sl_component **parts =
+        (spyi_sl_component **)calloc(live->link_count + 1, sizeof(spyi_sl_component *));
+    if (!parts) return false;
+    parts[0] = (spyi_sl_component *)live->module;
+    for (uint32_t i = 0; i < live->link_count; ++i) parts[i + 1] = live->links[i];
+    spyi_sl_session *session = live->session;
+    session->v->createCompositeComponentType(session, parts, live->link_count + 1, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = linked ? linked->v->getLayout(linked, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, inputs, &bindings);
+    if (linked) linked->v->release(linked);
+    if (composite) composite->v->release(composite);
+    free(bindings);
+    free(parts);
+    return good;
+}
+
+// Estimate of what that leaves in its session, in KiB: a kernel's is 700.
+enum { SPYI_SL_INPUTS_KIB = 100 };
+
+const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
+    spyi_global_lock();
+    if (!unit->inputs_asked) {
+        spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
+        unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
+        unit->inputs_asked = true;
+    }
+    spyi_global_unlock();
+    return unit->inputs_known ? &unit->inputs : NULL;
 }
 
 void spyi_inputs_free(spyi_inputs *inputs) {
@@ -11364,6 +11424,9 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
                                 const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
+// >>packed.c
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
+
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
@@ -11417,7 +11480,8 @@ SPYI_FN void spyi_print_deliver(spy_device *device);
 // device to report to; the call says what does not fit.
 
 // Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost three times as much. dims stay unset but for host arrays.
+// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
+// copies after all (27 ns an argument instead of 3).
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;
@@ -11425,7 +11489,6 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->direction = direction;
     arg->dtype = dtype;
     arg->map_count = 0;
-    memset(arg->map, 0, sizeof arg->map);
     arg->type = NULL;
     arg->custom = NULL;
     arg->value.u = 0;
@@ -11762,15 +11825,19 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     return true;
 }
 
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
+    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    *problem = "out of host memory";
+    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    spyi_packed_clear(p);
+    free(p);
+    return NULL;
+}
+
 spy_packed *spy_pack(spy_device *device, spy_arg arg) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = "out of host memory";
-    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
-    if (p && !spyi_packed_copy(p, &arg, 0, &problem)) {
-        spyi_packed_clear(p);
-        free(p);
-        p = NULL;
-    }
+    const char *problem = NULL;
+    spy_packed *p = spyi_packed_make(&arg, &problem);
     if (!p)
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
                   arg.name ? arg.name : "", problem);
@@ -16435,6 +16502,13 @@ struct spy_globals {
     bool failed; // out of memory
 };
 
+// Options with all that they point to, for calls that are made later. All zero: none.
+typedef struct spyi_kept_options {
+    spy_call_options options;
+    spy_packed *constants, *globals; // their lists, as structs
+    bool given;
+} spyi_kept_options;
+
 // >>dispatches: an explicit number of threads
 typedef struct spyi_threads {
     uint32_t count[3]; // in x, y, z
@@ -16470,6 +16544,10 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_v
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
+// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
+                                     spyi_text *error);
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -16604,6 +16682,37 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
+
+// >>bind/attempt.h ------------------------------------------------------------------------------------------
+
+// One attempt to bind one overload: what bind.c does for candidates.c.
+
+// Grows `bound`; on failure `reason` says why.
+typedef struct spyi_attempt {
+    spy_function *function;
+    spyi_unit *unit;
+    spyi_types *types;
+    const spyi_values *values;
+    spyi_bound bound;
+    uint32_t cost;
+    bool sized;  // types were chosen by trailing sizes
+    bool whole;  // one value of a shader parameter, not by element
+    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
+    uint32_t node_capacity, leaf_capacity;
+    spyi_text reason;
+    spy_status status; // of the failure
+} spyi_attempt;
+
+// Fails the attempt.
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
+// For each parameter the index of its top-level value, or -1; the result's value in *result.
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                              int32_t *result);
+// Binds parameters and result once every parameter type is known.
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+                              const int32_t *of_param, int32_t result);
 
 // >>bind/describe.c -----------------------------------------------------------------------------------------
 
@@ -16831,10 +16940,6 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     lists[1].items = values->written.items;
     lists[1].count = values->written.count;
     if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
-    if (lists[0].count && !lists[0].items) {
-        spyi_text_add(error, "its options: globals has a count, but items is NULL");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
     for (int l = 0; l < 2 && status == SPY_OK; l++) {
         for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
             if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
@@ -16963,11 +17068,12 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 // >>bind/options.c ------------------------------------------------------------------------------------------
 
-// Options of a call: checked and signed at each call, copied when a plan is made.
+// Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
         return "conformance_count is given, but conformances is NULL";
     if (o->conformance_count > 256) return "it has more than 256 conformances";
@@ -17103,6 +17209,67 @@ SPYI_FN void spyi_options_free(spyi_options *options) {
     memset(options, 0, sizeof *options);
 }
 
+// >>keeping
+
+static spy_packed *spyi_keep_list(spy_args list, const char *what, spyi_text *error) {
+    const char *problem = NULL;
+    spy_arg all;
+    memset(&all, 0, sizeof all);
+    all.kind = SPY_ARG_STRUCT;
+    all.value.fields = list.items;
+    all.count = list.count;
+    spy_packed *packed = spyi_packed_make(&all, &problem);
+    if (!packed) spyi_text_add(error, "its options: %s cannot be kept: %s", what, problem);
+    return packed;
+}
+
+static spy_args spyi_kept_list(const spy_packed *packed) {
+    spy_arg all = spy_arg_packed(NULL, packed);
+    spy_args list;
+    list.items = all.value.fields;
+    list.count = all.count;
+    return list;
+}
+
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *o, spyi_kept_options *kept, spyi_text *error) {
+    memset(kept, 0, sizeof *kept);
+    if (!o) return SPY_OK;
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    kept->given = true;
+    kept->options = *o;
+    kept->options.prelude = spyi_strdup(o->prelude);
+    char **conformances = (char **)calloc(o->conformance_count + 1, sizeof *conformances);
+    kept->options.conformances = (const char *const *)conformances;
+    bool good = conformances && (kept->options.prelude || !o->prelude);
+    for (size_t i = 0; good && i < o->conformance_count; i++)
+        good = (conformances[i] = spyi_strdup(o->conformances[i])) != NULL;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    kept->constants = spyi_keep_list(o->constants, "constants", error);
+    if (kept->constants) kept->globals = spyi_keep_list(o->globals, "globals", error);
+    if (!kept->globals) return SPY_ERROR_INVALID_ARGUMENT;
+    kept->options.constants = spyi_kept_list(kept->constants);
+    kept->options.globals = spyi_kept_list(kept->globals);
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
+    const spy_call_options *o = &kept->options;
+    if (kept->given) free((void *)o->prelude);
+    for (size_t i = 0; kept->given && o->conformances && i < o->conformance_count; i++)
+        free((void *)o->conformances[i]);
+    if (kept->given) free((void *)o->conformances);
+    spy_release_packed(kept->constants);
+    spy_release_packed(kept->globals);
+    memset(kept, 0, sizeof *kept);
+}
+
 // >>bind/fit.c ----------------------------------------------------------------------------------------------
 
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
@@ -17198,30 +17365,10 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 
 // >>bind/bind.c ---------------------------------------------------------------------------------------------
 
-// Binding a call: every overload is tried, each argument matched to its parameter, and the cheapest overload wins.
-//
-// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
-// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
-// that the arguments could have, the ones that take the fewest trailing dimensions first.
+// Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
+// candidates.c chooses the overload.
 
-// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
-typedef struct spyi_attempt {
-    spy_function *function;
-    spyi_unit *unit;
-    spyi_types *types;
-    const spyi_values *values;
-    spyi_bound bound;
-    uint32_t cost;
-    bool sized;  // types were chosen by trailing sizes
-    bool whole;  // one value of a shader parameter, not by element
-    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
-    uint32_t node_capacity, leaf_capacity;
-    spyi_text reason;
-    spy_status status; // of the failure
-} spyi_attempt;
-
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
     va_list list;
     va_start(list, format);
@@ -17273,8 +17420,7 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
     return leaf;
 }
 
-// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
-static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
     const spyi_type *held = v->type;
     while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
     if (!held || held->kind != SPYI_TYPE_STRUCT) return;
@@ -17642,8 +17788,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
-// For each parameter the index of its top-level value, or -1; the result's value in *result.
-static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
@@ -17693,8 +17838,7 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     return true;
 }
 
-// Binds parameters and result once every parameter type is known.
-static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                              const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
@@ -17727,6 +17871,78 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
     return spyi_finish_maps(a);
 }
 
+// >>shader parameters
+
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error) {
+    spyi_attempt a;
+    int32_t node = -1;
+    memset(&a, 0, sizeof a);
+    a.function = function;
+    a.unit = function->module->unit;
+    a.types = function->object.device->types;
+    a.values = values;
+    a.whole = true;
+    a.status = SPY_ERROR_OUT_OF_MEMORY;
+    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
+    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a.bound.leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        if (leaf->source == SPYI_SOURCE_TENSOR)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
+        else if (v->custom || leaf->batch_rank || v->map_count)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
+    }
+    if (good) *bound = a.bound;
+    else {
+        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
+        spyi_bound_free(&a.bound);
+    }
+    spyi_text_free(&a.reason);
+    return good ? SPY_OK : a.status;
+}
+
+// >>the result
+
+SPYI_FN void spyi_bound_free(spyi_bound *bound) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
+    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
+    free(bound->leaves);
+    free(bound->nodes);
+    free(bound->sizes);
+    spyi_options_free(&bound->options);
+    spyi_signature_free(&bound->signature);
+    memset(bound, 0, sizeof *bound);
+}
+
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
+        spyi_value_text(&values->items[leaf->value], &value);
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
+        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
+                      leaf->in && leaf->out ? "inout"
+                      : leaf->out           ? "out"
+                                            : "in",
+                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
+                      leaf->consumed ? ", trailing ones feed the type" : "");
+        spyi_text_free(&value);
+        spyi_text_free(&map);
+    }
+}
+
+// >>bind/candidates.c ---------------------------------------------------------------------------------------
+
+// Choosing among candidates: every overload is tried, and the cheapest wins.
+//
+// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
+// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
+// that the arguments could have, the ones that take the fewest trailing dimensions first.
+
+// >>open parameters
+
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
     bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
@@ -17740,8 +17956,6 @@ static void spyi_bound_reset(spyi_attempt *a) {
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
 }
-
-// >>open parameters
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
@@ -17920,38 +18134,6 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     return found;
 }
 
-// >>shader parameters
-
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error) {
-    spyi_attempt a;
-    int32_t node = -1;
-    memset(&a, 0, sizeof a);
-    a.function = function;
-    a.unit = function->module->unit;
-    a.types = function->object.device->types;
-    a.values = values;
-    a.whole = true;
-    a.status = SPY_ERROR_OUT_OF_MEMORY;
-    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
-    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
-        const spyi_leaf *leaf = &a.bound.leaves[i];
-        const spyi_value *v = &values->items[leaf->value];
-        if (leaf->source == SPYI_SOURCE_TENSOR)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
-        else if (v->custom || leaf->batch_rank || v->map_count)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
-    }
-    if (good) *bound = a.bound;
-    else {
-        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
-        spyi_bound_free(&a.bound);
-    }
-    spyi_text_free(&a.reason);
-    return good ? SPY_OK : a.status;
-}
-
 // >>overloads
 
 static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
@@ -18128,34 +18310,6 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spyi_text_free(&tied);
     spyi_text_free(&twins);
     return status;
-}
-
-SPYI_FN void spyi_bound_free(spyi_bound *bound) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
-    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
-    free(bound->leaves);
-    free(bound->nodes);
-    free(bound->sizes);
-    spyi_options_free(&bound->options);
-    spyi_signature_free(&bound->signature);
-    memset(bound, 0, sizeof *bound);
-}
-
-SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) {
-        const spyi_leaf *leaf = &bound->leaves[i];
-        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
-        spyi_value_text(&values->items[leaf->value], &value);
-        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
-        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
-                      leaf->in && leaf->out ? "inout"
-                      : leaf->out           ? "out"
-                                            : "in",
-                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
-                      leaf->consumed ? ", trailing ones feed the type" : "");
-        spyi_text_free(&value);
-        spyi_text_free(&map);
-    }
 }
 
 // >>emit/emit.h ---------------------------------------------------------------------------------------------
@@ -20218,6 +20372,10 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
                                    const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 // The running call's values into feeds->data and bindings[slot].
 SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
                                    spyi_text *error);
@@ -20468,6 +20626,7 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
 // >>call/feeds.c --------------------------------------------------------------------------------------------
 
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Names and types are checked before there is a kernel; which parameters are used only its code tells.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 
@@ -20541,6 +20700,7 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+            continue;
         }
         uint32_t distance = spyi_edit_distance(path, input->path), at = count;
         if (distance > most) continue;
@@ -20559,6 +20719,69 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
     else if (fields.size) spyi_text_add(out, "%s", fields.data);
     else if (!globals) spyi_text_add(out, ": the modules have none");
     spyi_text_free(&fields);
+}
+
+static spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                spyi_text *error) {
+    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
+    spyi_near_inputs(inputs, path, error);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// >>before there is a kernel
+
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
+    bool more = values->options && values->options->prelude; // which may bring further ones
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        spyi_found found;
+        spyi_bound bound;
+        if (!spyi_find_input(inputs, path, false, &found)) {
+            if (more) continue;
+            return spyi_no_input(inputs, path, path, error);
+        }
+        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
+        if (status != SPY_OK) return status;
+        spyi_bound_free(&bound);
+    }
+    return SPY_OK;
+}
+
+// Whether some value is for the input, for what it is part of, or for a part of it.
+static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        size_t length = strlen(path), other = strlen(input->path);
+        size_t common = length < other ? length : other;
+        char next = length < other ? input->path[length] : path[other];
+        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
+    }
+    return false;
+}
+
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        spyi_text value = { NULL, 0, 0 };
+        spyi_found found;
+        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
+        spyi_value_text(&values->items[i], &value);
+        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
+                      known ? found.type->display : "", spyi_text_str(&value));
+        spyi_text_free(&value);
+    }
+    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        bool parted = input->kind == SPYI_INPUT_GROUP ||
+                      (input->type->kind == SPYI_TYPE_OTHER && input->type->field_count); // they follow
+        if (!parted && !spyi_input_has_value(input, values))
+            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
+                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
+    }
 }
 
 // >>making
@@ -20623,11 +20846,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
                                   bool parameter) {
     spyi_found found;
     spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
-        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
-        spyi_near_inputs(f->inputs, path, f->error);
-        return SPY_ERROR_NOT_FOUND;
-    }
+    if (!spyi_find_input(f->inputs, path, parameter, &found))
+        return spyi_no_input(f->inputs, path, shown, f->error);
     spy_status status =
         spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
     if (status != SPY_OK) return status;
@@ -20839,6 +21059,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -22132,7 +22353,14 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
-    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    spy_status status = SPY_OK;
+    if (list && timed) {
+        spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
+                              "spy_list_timestamp can");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list) {
+        status = spyi_list_check_open(list, function->object.device, &error);
+    }
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
@@ -22169,11 +22397,12 @@ spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_o
     return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, options, "spy_time_call", true, gpu_time_ns);
 }
 
 spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
@@ -22192,6 +22421,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
+    spyi_globals_text(plan->function, values, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
@@ -22213,14 +22443,15 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     }
 }
 
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity) {
     if (text && capacity) text[0] = 0;
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -22371,8 +22602,9 @@ struct spy_prepared {
     spyi_thread thread;
     spyi_atomic finished; // set by the thread at its end
     spyi_values values;   // copies for the thread
-    spyi_plan *made;      // by the thread
-    spy_status status;    // of the compilation
+    spyi_kept_options kept;
+    spyi_plan *made;   // by the thread
+    spy_status status; // of the compilation
     spyi_text error;
     uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
@@ -22387,7 +22619,7 @@ typedef struct spyi_snapshot {
 } spyi_snapshot;
 
 static void spyi_free_copies(spyi_values *values) {
-    for (uint32_t i = 0; i < values->count; i++) {
+    for (uint32_t i = 0; i < values->count + values->global_count; i++) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
         free((void *)v->cast);
@@ -22399,16 +22631,21 @@ static void spyi_free_copies(spyi_values *values) {
 }
 
 static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
-    to->items = (spyi_value *)calloc(from->count + 1, sizeof *to->items);
+    uint32_t count = from->count + from->global_count;
+    to->items = (spyi_value *)calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)malloc(from->key_size);
     if (!to->items || !to->key) return false;
-    to->capacity = from->count;
+    to->capacity = count;
+    to->count = from->count;
+    to->global_count = from->global_count;
+    to->options = from->options; // kept
+    to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
     bool good = true;
-    for (uint32_t i = 0; i < from->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const spyi_value *v = &from->items[i];
-        spyi_value *copy = &to->items[to->count++];
+        spyi_value *copy = &to->items[i];
         *copy = *v;
         copy->arg = NULL;
         copy->name = spyi_strdup(v->name);
@@ -22500,58 +22737,76 @@ static void spyi_prepare_join(spy_prepared *p) {
     spyi_free_copies(&p->values);
 }
 
+static const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
+    return p->kept.given ? &p->kept.options : NULL;
+}
+
+// Among the device's prepared calls; NULL: out of memory.
+static spy_prepared *spyi_prepared_new(spy_function *function) {
+    spy_device *device = function->object.device;
+    spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
+    if (!p) return NULL;
+    p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
+    p->object.device = device;
+    spyi_atomic_store(&p->object.references, 1);
+    p->function = function;
+    p->generation = function->module->generation;
+    p->next = device->prepared;
+    if (p->next) p->next->previous = p;
+    device->prepared = p;
+    spyi_atomic_add(&function->module->object.references, 1);
+    return p;
+}
+
+// Starts a thread that compiles the described call; false: there is nothing to compile, or no thread to be had.
+static bool spyi_prepare_start(spy_prepared *p, spyi_values *values) {
+    uint32_t size = values->key_size;
+    bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
+    values->key_size = size; // without what the look-up has added
+    if (known) return false;
+    p->running =
+        spyi_copy_values(values, &p->values) && spyi_thread_start(&p->thread, spyi_prepare_thread, p);
+    if (!p->running) spyi_free_copies(&p->values);
+    return p->running;
+}
+
+static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_plan_get(p->function, values, &p->plan, error);
+    if (status != SPY_OK) return status;
+    uint32_t before = p->plan->variant_count;
+    p->plan->references++;
+    status = spyi_prepare_variant(p->plan, values, error);
+    p->object.device->stats.kernels_built += p->plan->variant_count - before;
+    return status;
+}
+
+static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
+                               spyi_text *error) {
+    spyi_values *values = &p->object.device->cache->values;
+    spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
+    if (status == SPY_OK && p->kept.options.append_to) {
+        spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status == SPY_OK)
+        status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
+    if (status != SPY_OK || (desc && desc->async && spyi_prepare_start(p, values))) return status;
+    return spyi_prepare_now(p, values, error);
+}
+
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
     const char *name = "spy_prepare";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
-    spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
-    if (status == SPY_OK) {
-        p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
-        if (!p) {
-            status = SPY_ERROR_OUT_OF_MEMORY;
-            spyi_text_add(&error, "out of host memory");
-        }
-    }
-    if (p) {
-        p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
-        p->object.device = device;
-        spyi_atomic_store(&p->object.references, 1);
-        p->function = function;
-        p->generation = function->module->generation;
-        p->next = device->prepared;
-        if (p->next) p->next->previous = p;
-        device->prepared = p;
-        spyi_atomic_add(&function->module->object.references, 1);
-        bool async = desc && desc->async && !spyi_cache_find(device, function, values);
-        if (async) {
-            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
-                          spyi_copy_values(values, &p->values);
-            if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
-                p->running = true;
-            } else { // no thread to be had: do it here
-                spyi_free_copies(&p->values);
-                async = false;
-            }
-        }
-        if (!async) {
-            status = spyi_plan_get(function, values, &p->plan, &error);
-            if (status == SPY_OK) {
-                uint32_t before = p->plan->variant_count;
-                p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &error);
-                device->stats.kernels_built += p->plan->variant_count - before;
-            }
-        }
-        if (status != SPY_OK) {
-            spyi_prepared_free(p);
-            p = NULL;
-        }
-    }
-    if (status != SPY_OK)
+    spy_prepared *p = spyi_prepared_new(function);
+    spy_status status = p ? spyi_prepare(p, args, desc, &error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (!p) spyi_text_add(&error, "out of host memory");
+    if (status != SPY_OK) {
+        if (p) spyi_prepared_free(p);
+        p = NULL;
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    }
     spyi_text_free(&error);
     spyi_leave(device);
     return p;
@@ -22610,7 +22865,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
-        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        status =
+            spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
         if (status == SPY_OK && spyi_prepared_outdated(prepared))
             status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
@@ -22623,8 +22879,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call "
                                   "was prepared for:\n");
             spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
-            for (uint32_t i = 0; i < values->count; i++) {
-                spyi_text_add(&error, "  argument %u: ", i + 1);
+            uint32_t end = values->count + values->global_count, number = 0;
+            for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
+                if (i < values->count) spyi_text_add(&error, "  argument %u: ", ++number);
+                else spyi_text_add(&error, "  global '%s': ", values->items[i].name);
                 spyi_value_text(&values->items[i], &error);
                 spyi_text_add(&error, "\n");
             }
@@ -22650,6 +22908,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     else device->prepared = p->next;
     if (p->next) p->next->previous = p->previous;
     spyi_text_free(&p->error);
+    spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
     spyi_bury(device, &p->object, sizeof *p);
 }
@@ -22768,7 +23027,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     return out;
 }
 
-spy_resolution *spy_resolve(spy_function *function, spy_args args) {
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
@@ -22776,7 +23035,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);

@@ -218,6 +218,9 @@ typedef struct spyi_inputs {
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+// The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
+// say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
+SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
 

@@ -161,7 +161,9 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
-    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
+                                      ? lib->spReflection_getEntryPointByIndex(layout, 0)
+                                      : NULL;
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
@@ -183,6 +185,46 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
+}
+
+// A program of the unit's module and those that it links, which brings what they import with it.
+static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs *inputs) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_sl_component **parts =
+        (spyi_sl_component **)calloc(live->link_count + 1, sizeof(spyi_sl_component *));
+    if (!parts) return false;
+    parts[0] = (spyi_sl_component *)live->module;
+    for (uint32_t i = 0; i < live->link_count; ++i) parts[i + 1] = live->links[i];
+    spyi_sl_session *session = live->session;
+    session->v->createCompositeComponentType(session, parts, live->link_count + 1, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = linked ? linked->v->getLayout(linked, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, inputs, &bindings);
+    if (linked) linked->v->release(linked);
+    if (composite) composite->v->release(composite);
+    free(bindings);
+    free(parts);
+    return good;
+}
+
+// Estimate of what that leaves in its session, in KiB: a kernel's is 700.
+enum { SPYI_SL_INPUTS_KIB = 100 };
+
+const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
+    spyi_global_lock();
+    if (!unit->inputs_asked) {
+        spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
+        unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
+        unit->inputs_asked = true;
+    }
+    spyi_global_unlock();
+    return unit->inputs_known ? &unit->inputs : NULL;
 }
 
 void spyi_inputs_free(spyi_inputs *inputs) {

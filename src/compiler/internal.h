@@ -115,6 +115,8 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    bool inputs_asked, inputs_known;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
