@@ -107,20 +107,6 @@ static int spyp_array_from(spyp_arena *arena, spyp_host_array *array, const void
 
 // >>the buffer protocol
 
-// Structs in another byte order, as a new array of the native one.
-static PyObject *spyp_native(PyObject *object) {
-    PyObject *numpy = spyp_numpy(), *dtype = NULL, *order = NULL, *result = NULL;
-    PyObject *array = numpy ? PyObject_CallMethod(numpy, "asarray", "O", object) : NULL;
-    if (array) dtype = PyObject_GetAttr(array, spyp.s_dtype);
-    if (dtype) order = PyObject_CallMethod(dtype, "newbyteorder", "s", "=");
-    if (order) result = PyObject_CallMethod(array, "astype", "O", order);
-    Py_XDECREF(numpy);
-    Py_XDECREF(array);
-    Py_XDECREF(dtype);
-    Py_XDECREF(order);
-    return result;
-}
-
 // What an exporter says when it has no format for its elements, in our words.
 static int spyp_unsupported_array(const char *what) {
     PyObject *type, *value, *trace;
@@ -162,14 +148,6 @@ static int spyp_from_buffer(spyp_arena *arena, PyObject *object, const char *wha
     array->dtype = spyp_dtype_of_format(view->format, view->itemsize, &swapped);
     bool structs = view->format && strchr(view->format, '{');
     if (array->dtype == SPY_DTYPE_DEFAULT && !structs) return spyp_bad_format(what, view->format);
-    if (structs && strchr(view->format, '>')) {
-        PyObject *native = spyp_native(object);
-        int status = native ? spyp_arena_keep(arena, native) : -1;
-        if (status == 0) status = spyp_from_buffer(arena, native, what, array);
-        Py_XDECREF(native);
-        array->writable = false;
-        return status;
-    }
     int64_t step = view->itemsize;
     array->shape.rank = (uint32_t)view->ndim;
     for (int d = view->ndim - 1; d >= 0; d--) {
@@ -291,7 +269,7 @@ static bool spyp_is_true(PyObject *object, const char *name) {
 // The DLPack device of an object that says it; SPYP_DL_CPU for others; -1 with an error.
 static long spyp_dl_device_of(PyObject *object) {
     if (!PyObject_HasAttr(object, spyp.s_dlpack_device)) return SPYP_DL_CPU;
-    PyObject *pair = PyObject_CallMethodNoArgs(object, spyp.s_dlpack_device);
+    PyObject *pair = spyp_call_method(object, spyp.s_dlpack_device);
     PyObject *type = pair ? PySequence_GetItem(pair, 0) : NULL;
     long device = type ? PyLong_AsLong(type) : -1;
     Py_XDECREF(pair);

@@ -80,7 +80,11 @@ void spyp_arena_end(spyp_arena *arena) {
         PyMem_Free(arena->more);
         arena->more = next;
     }
+    if (!arena->kept) return;
+    PyObject *type, *value, *trace; // what is released may run code, which an error of ours must not reach
+    PyErr_Fetch(&type, &value, &trace);
     Py_CLEAR(arena->kept);
+    PyErr_Restore(type, value, trace);
 }
 
 void *spyp_arena_take(spyp_arena *arena, size_t size) {
