@@ -138,11 +138,30 @@ static int spyp_too_many_dims(const char *what, int rank) {
     return -1;
 }
 
+// numpy has no buffer for structs whose fields are out of order: they are found by name all the same.
+static int spyp_from_records(PyObject *object, const char *what, spyp_host_array *array) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *names = spyp_field_names(object), *shape = names ? PyObject_GetAttrString(object, "shape") : NULL;
+    int status = shape ? spyp_shape_parse(shape, what, &array->shape) : -1;
+    Py_XDECREF(names);
+    Py_XDECREF(shape);
+    if (status < 0) {
+        PyErr_Restore(type, value, trace);
+        return spyp_unsupported_array(what);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return 1;
+}
+
 static int spyp_from_buffer(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     Py_buffer *view = spyp_arena_buffer(arena, object, PyBUF_FULL_RO);
     int64_t strides[SPY_MAX_RANK];
     bool swapped;
-    if (!view) return spyp_unsupported_array(what);
+    array->object = object;
+    if (!view) return spyp_from_records(object, what, array);
     if (view->ndim > SPY_MAX_RANK) return spyp_too_many_dims(what, view->ndim);
     array->view = view;
     array->dtype = spyp_dtype_of_format(view->format, view->itemsize, &swapped);

@@ -166,7 +166,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     if (info->kind != SPY_TYPE_STRUCT || !PyDict_Check(value)) {
         size_t count;
         spy_dtype scalar = spyp_scalar_of(info, &count);
-        if (info->kind == SPY_TYPE_SCALAR || info->kind == SPY_TYPE_ENUM || !scalar || !spyp_is_array(value))
+        if (!scalar || !spyp_is_array(value))
             return spyp_value_write(p->range->module, info, value, data, what);
         spyp_arena_begin(&arena);
         int found = spyp_host_array_get(&arena, value, what, &array);
@@ -435,7 +435,7 @@ static PyObject *spyp_cursor_to_numpy(PyObject *self, PyObject *ignored) {
     if (type) dtype = spyp_numpy_dtype(type, SPY_DTYPE_DEFAULT, &inner);
     for (uint32_t i = 0; dtype && i < inner.rank; i++) all.dims[all.rank++] = inner.dims[i];
     if (dtype) shape = spyp_shape_tuple(&all);
-    if (shape) array = PyObject_CallMethod(numpy, "empty", "OO", shape, dtype);
+    if (shape) array = PyObject_CallMethod(numpy, "zeros", "OO", shape, dtype);
     if (array && c->count && PyObject_GetBuffer(array, &view, PyBUF_CONTIG) == 0) {
         if (spy_cursor_read_data(c->cursor, view.buf, (size_t)view.len) != SPY_OK) spyp_raise(c->device);
         PyBuffer_Release(&view);

@@ -25,8 +25,7 @@ spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count) {
     return dtype;
 }
 
-// The names of a dict's or structured array's fields, as a new tuple or list; NULL without an error: it has none.
-static PyObject *spyp_field_names(PyObject *object) {
+PyObject *spyp_field_names(PyObject *object) {
     if (PyDict_Check(object)) return PyDict_Keys(object);
     PyObject *dtype = PyObject_GetAttr(object, spyp.s_dtype),
              *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;

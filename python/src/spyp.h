@@ -133,6 +133,7 @@ typedef struct spyp_host_array {
     size_t size_bytes;
     bool writable;        // data is the array's own memory and may be written
     Py_buffer *view;
+    PyObject *object;     // of structs: what has their fields by name; borrowed
     void *place;          // where the elements lie that `data` is a copy of, when they may be written; else NULL
     size_t item;          // bytes of one, at place
     int64_t strides[SPY_MAX_RANK]; // at place, in bytes
@@ -259,6 +260,8 @@ PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shap
 const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner);
 
 // >>records.c: host data into values of any type
+// The names of a dict's or structured array's fields, as a new tuple or list; NULL without an error: it has none.
+PyObject *spyp_field_names(PyObject *object);
 // The one scalar type of all numbers in a value, and how many there are; DEFAULT: several.
 spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count);
 // Packs `count` values in C's layout into `out`, from numbers, a structured array or a dict of either, by field names.

@@ -525,7 +525,7 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
     if (dtype && info.shape.rank + inner.rank <= 32) {
         PyObject *outer = spyp_shape_tuple(&info.shape), *more = spyp_shape_tuple(&inner);
         PyObject *shape = outer && more ? PySequence_Concat(outer, more) : NULL;
-        if (shape) array = PyObject_CallMethod(numpy, "empty", "OO", shape, dtype);
+        if (shape) array = PyObject_CallMethod(numpy, PyUnicode_Check(dtype) ? "empty" : "zeros", "OO", shape, dtype); // gaps in structs
         Py_XDECREF(outer);
         Py_XDECREF(more);
         Py_XDECREF(shape);

@@ -354,7 +354,7 @@ static int spyp_convert_packed(spyp_call *call, PyObject *object, spy_arg *arg) 
 // >>structured arrays: a struct whose fields are the array's fields
 
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg) {
-    PyObject *numpy = spyp_numpy(), *object = numpy && array->view ? PyObject_CallMethod(numpy, "asarray", "O", array->view->obj) : NULL;
+    PyObject *numpy = spyp_numpy(), *object = numpy ? PyObject_CallMethod(numpy, "asarray", "O", array->object) : NULL;
     PyObject *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL, *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
     Py_ssize_t n = names && PyTuple_Check(names) ? PyTuple_Size(names) : -1;
     int status = n >= 0 ? spyp_arena_keep(&call->arena, names) : -1;

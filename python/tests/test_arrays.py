@@ -306,6 +306,15 @@ def test_structured_array_as_an_argument(module):
     np.testing.assert_allclose(module.luma(pixels, _result="numpy"), 5 + 4 * pixels["b"])
 
 
+def test_fields_out_of_order(device, module):
+    """numpy exports no buffer for these."""
+    a = np.array([(1, 2, 3), (4, 5, 6)], [("r", "f4"), ("g", "f4"), ("b", "f4")])[["b", "r", "g"]]
+    np.testing.assert_array_equal(module.luma(a, _result="numpy"), [17, 38])
+    module.brighten(a, 2.0)
+    assert [tuple(p) for p in a[["r", "g", "b"]]] == [(2, 4, 1), (8, 7, 4)]
+    assert spy.Tensor.from_numpy(device, a, dtype=module.Pixel).to_numpy().tolist() == [(2, 4, 1), (8, 7, 4)]
+
+
 def test_soa_dict_fills_structs(device, module):
     tensor = spy.Tensor.zeros(device, (3,), module.Pixel)
     tensor.copy_from_numpy({"g": np.array([4, 5, 6]), "r": np.array([1., 2, 3]), "b": array.array("f", [7, 8, 9])})
