@@ -329,12 +329,23 @@ static PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, 
     return tensor ? spyp_tensor_make((PyTypeObject *)type, t->device, tensor, t->module) : NULL;
 }
 
-static PyObject *spyp_tensor_empty_like(PyObject *type, PyObject *other) {
-    return spyp_tensor_like(type, other, false, "Tensor.empty_like");
+// The one argument of a function, by position or name; borrowed, or NULL with an error.
+static PyObject *spyp_only_argument(PyObject *args, PyObject *kwargs, const char *format, const char *name) {
+    union { const char *in; char *out; } word;
+    PyObject *value = NULL;
+    word.in = name;
+    char *names[] = { word.out, NULL };
+    return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &value) ? value : NULL;
 }
 
-static PyObject *spyp_tensor_zeros_like(PyObject *type, PyObject *other) {
-    return spyp_tensor_like(type, other, true, "Tensor.zeros_like");
+static PyObject *spyp_tensor_empty_like(PyObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *other = spyp_only_argument(args, kwargs, "O:Tensor.empty_like", "other");
+    return other ? spyp_tensor_like(type, other, false, "Tensor.empty_like") : NULL;
+}
+
+static PyObject *spyp_tensor_zeros_like(PyObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *other = spyp_only_argument(args, kwargs, "O:Tensor.zeros_like", "other");
+    return other ? spyp_tensor_like(type, other, true, "Tensor.zeros_like") : NULL;
 }
 
 // >>host data
@@ -388,8 +399,9 @@ static int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *w
     return status;
 }
 
-static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *object) {
-    if (spyp_tensor_fill_from((spyp_tensor *)self, object, "copy_from_numpy") < 0) return NULL;
+static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *object = spyp_only_argument(args, kwargs, "O:copy_from_numpy", "data");
+    if (!object || spyp_tensor_fill_from((spyp_tensor *)self, object, "copy_from_numpy") < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -588,19 +600,25 @@ static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwar
     return view;
 }
 
-static PyObject *spyp_tensor_broadcast(PyObject *self, PyObject *args) {
-    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+// (2, 3), 2, 3 or shape=(2, 3); borrowed.
+static PyObject *spyp_shape_argument(PyObject *args, PyObject *kwargs, const char *format) {
+    bool sizes = PyTuple_Size(args) > 1 && !(kwargs && PyDict_Size(kwargs));
+    return sizes ? args : spyp_only_argument(args, kwargs, format, "shape");
+}
+
+static PyObject *spyp_tensor_broadcast(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *shape = spyp_shape_argument(args, kwargs, "O:broadcast_to");
     spyp_tensor *t = (spyp_tensor *)self;
     spy_shape sizes;
-    if (spyp_shape_parse(shape, "broadcast_to", &sizes) < 0 || spyp_enter(t->device, "Tensor.broadcast_to") < 0) return NULL;
+    if (!shape || spyp_shape_parse(shape, "broadcast_to", &sizes) < 0 || spyp_enter(t->device, "Tensor.broadcast_to") < 0) return NULL;
     return spyp_view_of(t, spy_create_broadcast(t->tensor, sizes));
 }
 
-static PyObject *spyp_tensor_reshape(PyObject *self, PyObject *args) {
-    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+static PyObject *spyp_tensor_reshape(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *shape = spyp_shape_argument(args, kwargs, "O:reshape");
     spyp_tensor *t = (spyp_tensor *)self;
     spy_shape sizes;
-    if (spyp_shape_parse(shape, "reshape", &sizes) < 0 || spyp_enter(t->device, "Tensor.reshape") < 0) return NULL;
+    if (!shape || spyp_shape_parse(shape, "reshape", &sizes) < 0 || spyp_enter(t->device, "Tensor.reshape") < 0) return NULL;
     return spyp_view_of(t, spy_create_reshape(t->tensor, sizes));
 }
 
@@ -669,11 +687,12 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
 
 // >>the rest
 
-static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args) {
+static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "command_encoder", NULL };
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *encoder = Py_None;
     spy_status status = SPY_OK;
-    if (!PyArg_ParseTuple(args, "|O:clear", &encoder)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:clear", names, &encoder)) return NULL;
     spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder);
     if ((encoder != Py_None && !list) || spyp_enter(t->device, "Tensor.clear") < 0) return NULL;
     if (list) {
@@ -691,10 +710,12 @@ static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *other) {
+static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_tensor *t = (spyp_tensor *)self;
+    PyObject *other = spyp_only_argument(args, kwargs, "O:point_to", "target");
+    if (!other) return NULL;
     if (!PyObject_TypeCheck(other, spyp.tensor))
-        return PyErr_Format(PyExc_TypeError, "point_to: argument 'other': expected a Tensor, got %R", (PyObject *)Py_TYPE(other));
+        return PyErr_Format(PyExc_TypeError, "point_to: argument 'target': expected a Tensor, got %R", (PyObject *)Py_TYPE(other));
     if (spyp_enter(t->device, "Tensor.point_to") < 0) return NULL;
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);
@@ -860,24 +881,25 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "zeros", SPYP_FUNC(spyp_tensor_zeros), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "zeros(device, shape, dtype=float): a tensor of zeros." },
     { "full", SPYP_FUNC(spyp_tensor_full), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
       "full(device, shape, fill_value, dtype=float): a tensor whose elements all have one value." },
-    { "empty_like", spyp_tensor_empty_like, METH_O | METH_CLASS, "empty_like(other): of its shape and type, contents undefined." },
-    { "zeros_like", spyp_tensor_zeros_like, METH_O | METH_CLASS, "zeros_like(other): of its shape and type, all zero." },
+    { "empty_like", SPYP_FUNC(spyp_tensor_empty_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "empty_like(other): of its shape and type, contents undefined." },
+    { "zeros_like", SPYP_FUNC(spyp_tensor_zeros_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "zeros_like(other): of its shape and type, all zero." },
     { "to_numpy", spyp_tensor_numpy_method, METH_NOARGS,
-      "A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
-    { "copy_from_numpy", spyp_tensor_copy_from, METH_O, "copy_from_numpy(data): fill the tensor from an array with as many numbers, converted, or for structs from a structured array "
+      "to_numpy(): a numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
+    { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): fill the tensor from an array with as many numbers, converted, or for structs from a structured array "
       "or a dict of arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit." },
     { "view", SPYP_FUNC(spyp_tensor_view), METH_VARARGS | METH_KEYWORDS,
       "view(shape, strides=None, offset=0, dtype=None): the same memory in another way; strides and offset in elements." },
-    { "broadcast_to", spyp_tensor_broadcast, METH_VARARGS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
-    { "reshape", spyp_tensor_reshape, METH_VARARGS, "reshape(shape): the same elements in other sizes; one may be -1. Never copies." },
-    { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "Elements as scalars with further dimensions: float3 (100) is float (100, 3)." },
-    { "clear", spyp_tensor_clear_data, METH_VARARGS, "clear(command_encoder=None): set all bytes to zero." },
-    { "point_to", spyp_tensor_point_to, METH_O, "point_to(other): see the memory that `other` sees; same shape, strides and type." },
+    { "broadcast_to", SPYP_FUNC(spyp_tensor_broadcast), METH_VARARGS | METH_KEYWORDS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
+    { "reshape", SPYP_FUNC(spyp_tensor_reshape), METH_VARARGS | METH_KEYWORDS, "reshape(shape): the same elements in other sizes; one may be -1. Never copies." },
+    { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "flatten_dtype(): elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory." },
+    { "clear", SPYP_FUNC(spyp_tensor_clear_data), METH_VARARGS | METH_KEYWORDS, "clear(command_encoder=None): set all bytes to zero." },
+    { "point_to", SPYP_FUNC(spyp_tensor_point_to), METH_VARARGS | METH_KEYWORDS,
+      "point_to(target): see the memory that `target` sees; same shape, strides and type, else ValueError." },
     { "cursor", SPYP_FUNC(spyp_tensor_cursor), METH_VARARGS | METH_KEYWORDS,
       "cursor(start=0, count=None): a BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field "
       "= value, cursor[i].read(); cursor.apply() copies back what was written. Waits." },
     { "_repr_html_", spyp_tensor_html, METH_NOARGS, "_repr_html_(): the type and shape; the contents stay on the GPU." },
-    { "is_contiguous", spyp_tensor_contiguous, METH_NOARGS, "Whether elements lie row-major without gaps." },
+    { "is_contiguous", spyp_tensor_contiguous, METH_NOARGS, "is_contiguous(): whether elements lie row-major without gaps." },
     { NULL, NULL, 0, NULL },
 };
 

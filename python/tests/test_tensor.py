@@ -69,6 +69,23 @@ def test_ways_to_make_one(device, make):
     assert tensor.is_contiguous() and len(tensor) == 4
 
 
+def test_keywords(device):
+    """Arguments by the names that SlangPy gives them."""
+    tensor = spy.Tensor.empty(device=device, shape=(2, 3), dtype="float", usage=None, memory_type=None)
+    tensor.copy_from_numpy(data=numbers((2, 3)))
+    tensor.from_numpy(data=numbers((2, 3)))
+    np.testing.assert_array_equal(tensor.reshape(shape=(3, 2)).to_numpy(), numbers((2, 3)).reshape(3, 2))
+    np.testing.assert_array_equal(tensor.reshape(3, -1).to_numpy(), tensor.broadcast_to(shape=(2, 3)).to_numpy().reshape(3, 2))
+    np.testing.assert_array_equal(tensor.view(shape=(2,), strides=(3,), offset=1).to_numpy(), numbers((2, 3))[:, 1])
+    other = spy.Tensor.zeros_like(other=tensor)
+    assert spy.Tensor.empty_like(other=tensor).shape == (2, 3) and len(tensor.cursor(start=1, count=2)) == 2
+    other.point_to(target=tensor)
+    other.clear(command_encoder=None)
+    assert not tensor.to_numpy().any()
+    with pytest.raises(TypeError, match="reshape"):
+        tensor.reshape()
+
+
 def test_classes_stay(device):
     buffer = spy.NDBuffer.from_numpy(device, numbers((3, 2)))
     assert type(buffer) is spy.NDBuffer and type(buffer[1:]) is spy.NDBuffer and type(spy.NDBuffer.empty_like(buffer)) is spy.NDBuffer
@@ -276,7 +293,7 @@ def test_point_to(device):
     assert not view.to_numpy().any()
     with pytest.raises(ValueError, match="shape, strides and type of the two differ"):
         view.point_to(spy.Tensor.zeros(device, (3, 2)))
-    with pytest.raises(TypeError, match="point_to: argument 'other': expected a Tensor, got <class 'int'>"):
+    with pytest.raises(TypeError, match="point_to: argument 'target': expected a Tensor, got <class 'int'>"):
         view.point_to(5)
 
 
