@@ -230,7 +230,7 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
         spyp_leave(d);
         if (tensor) result = spyp_tensor_make(type, d, tensor, (PyObject *)from);
     }
-    Py_XDECREF(standard);
+    SPYP_DECREF(standard);
     Py_XDECREF(parsed.keeps);
     return result;
 }
@@ -356,7 +356,7 @@ const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *in
     spyp_module *module = t->module ? (spyp_module *)Py_NewRef(t->module) : spyp_module_default(t->device);
     const spy_type_info *type = module ? spy_reflect_type(module->module, info->type) : NULL;
     if (module && !type) spyp_raise(t->device);
-    Py_XDECREF(module);
+    SPYP_DECREF(module);
     return type;
 }
 
@@ -441,7 +441,7 @@ static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const s
             spyp_leave(d);
             status = info ? spyp_outer_shape(info, &array->shape, &shape) : -1;
         }
-        Py_XDECREF(module);
+        SPYP_DECREF(module);
     }
     Py_XDECREF(parsed.keeps);
     if (status == 0) result = spyp_tensor_create(type, d, &shape, dtype, false, "Tensor.from_numpy");
@@ -517,10 +517,10 @@ static int spyp_eithers_add(PyTypeObject *type, PyMethodDef *methods, size_t cou
         spyp_either *e = (spyp_either *)spyp_alloc(either);
         if (e) e->method = &methods[i];
         int set = e ? PyObject_SetAttrString((PyObject *)type, methods[i].ml_name, (PyObject *)e) : -1;
-        Py_XDECREF(e);
+        SPYP_DECREF(e);
         if (set < 0) Py_CLEAR(either);
     }
-    Py_XDECREF(either);
+    SPYP_DECREF(either);
     return either ? 0 : -1;
 }
 
@@ -594,7 +594,7 @@ static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwar
     PyObject *view = NULL;
     if (spyp_enter(t->device, "Tensor.view") == 0) {
         view = spyp_view_of(t, spy_create_view(t->tensor, &desc));
-        if (view && parsed.from) Py_XSETREF(((spyp_tensor *)view)->module, Py_NewRef((PyObject *)parsed.from));
+        if (view && parsed.from) spyp_replace(&((spyp_tensor *)view)->module, Py_NewRef((PyObject *)parsed.from));
     }
     Py_XDECREF(parsed.keeps);
     return view;
@@ -781,11 +781,15 @@ static PyObject *spyp_tensor_get_device(PyObject *self, void *ignored) {
 
 static PyObject *spyp_tensor_repr(PyObject *self) { // asks nothing of the GPU
     spyp_tensor *t = (spyp_tensor *)self;
-    const char *name = strrchr(((PyTypeObject *)Py_TYPE(self))->tp_name, '.');
-    if (!t->device->device) return spyp_format("<slangpy.%s, of a closed device>", name ? name + 1 : "Tensor");
-    spy_tensor_info info = spy_get_tensor_info(t->tensor);
-    PyObject *shape = spyp_shape_tuple(&info.shape), *text = NULL;
-    if (shape) text = spyp_format("<slangpy.%s %s %R>", name ? name + 1 : "Tensor", info.type, shape);
+    PyObject *name = PyType_GetName(Py_TYPE(self)), *shape = NULL, *text = NULL;
+    if (name && !t->device->device) {
+        text = spyp_format("<slangpy.%U, of a closed device>", name);
+    } else if (name) {
+        spy_tensor_info info = spy_get_tensor_info(t->tensor);
+        shape = spyp_shape_tuple(&info.shape);
+        if (shape) text = spyp_format("<slangpy.%U %s %R>", name, info.type, shape);
+    }
+    Py_XDECREF(name);
     Py_XDECREF(shape);
     return text;
 }

@@ -394,12 +394,12 @@ def test_dlpack_is_a_copy(device):
 
 def test_dlpack_capsules_own_their_memory(device):
     """Unconsumed capsules free it; consumed ones do not."""
-    tensor = spy.Tensor.zeros(device, (1000, 1000))
+    tensor = spy.Tensor.zeros(device, (2000, 2000))
     before = memory()
-    for i in range(60):
+    for i in range(40):
         tensor.__dlpack__(max_version=(1, 0) if i % 2 else None)
         np.from_dlpack(tensor)
-    assert memory() - before < 60e6  # 120 copies are 480 MB
+    assert memory() - before < 500e6  # 80 copies are 1,280 MB; AddressSanitizer keeps 256 of what is freed
 
 
 def memory():
