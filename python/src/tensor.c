@@ -293,22 +293,50 @@ static PyObject *spyp_tensor_full(PyObject *type, PyObject *args, PyObject *kwar
     return made;
 }
 
-// NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype).
+static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
+                                const char *what);
+
+// NDBuffer(array): a copy on the device that push_current_device() set.
+static PyObject *spyp_tensor_wrap(PyTypeObject *type, PyObject *array) {
+    PyObject *package = PyImport_ImportModule("slangpy"), *device = package ? PyObject_CallMethod(package, "current_device", NULL) : NULL;
+    PyObject *made = device ? PyObject_CallMethod((PyObject *)type, "from_numpy", "OO", device, array) : NULL;
+    Py_XDECREF(package);
+    Py_XDECREF(device);
+    return made;
+}
+
+// Tensor(storage, dtype, shape, strides, offset): a view of another tensor's or buffer's memory.
+static PyObject *spyp_tensor_over(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "storage", "dtype", "shape", "strides", "offset", NULL };
+    PyObject *storage, *dtype, *shape, *strides = Py_None;
+    Py_ssize_t offset = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|On:Tensor", names, &storage, &dtype, &shape, &strides, &offset)) return NULL;
+    if (PyObject_TypeCheck(storage, spyp.tensor)) return spyp_view_make(type, (spyp_tensor *)storage, shape, strides, offset, dtype, "Tensor");
+    return PyErr_Format(PyExc_TypeError, "Tensor: argument 'storage': expected a Buffer or Tensor, got %R", (PyObject *)Py_TYPE(storage));
+}
+
+// Whether the arguments begin with a tensor, or name one's storage.
+static bool spyp_has_storage(PyObject *args, PyObject *kwargs) {
+    if (PyTuple_Size(args)) return PyObject_TypeCheck(PyTuple_GetItem(args, 0), spyp.tensor);
+    return kwargs && PyDict_GetItemString(kwargs, "storage");
+}
+
+// NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array), Tensor(storage, ...).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", NULL };
     PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL;
     spy_shape sizes;
+    if (spyp_has_storage(args, kwargs)) return spyp_tensor_over(type, args, kwargs);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOO:NDBuffer", names, &device, &dtype, &count, &shape, &usage, &memory)) return NULL;
-    if (!PyObject_TypeCheck(device, spyp.device) && spyp_is_array(device) && !dtype)
-        return PyErr_Format(PyExc_TypeError, "NDBuffer: argument 'device': expected a Device, got %R; NDBuffer.from_numpy(device, array) copies an array",
-                            (PyObject *)Py_TYPE(device));
+    if (!PyObject_TypeCheck(device, spyp.device) && spyp_is_array(device) && !dtype) return spyp_tensor_wrap(type, device);
     spyp_device *d = spyp_device_of(device, "NDBuffer");
     if (!d) return NULL;
-    if (shape == Py_None) shape = count;
-    if (dtype && shape == Py_None && (PyTuple_Check(dtype) || PyLong_Check(dtype))) { // Tensor(device, shape)
-        shape = dtype;
-        dtype = NULL;
+    if (shape == Py_None && dtype && (PyTuple_Check(dtype) || PyLong_Check(dtype) || PyObject_TypeCheck(dtype, spyp.shape))) {
+        shape = dtype; // Tensor(device, shape, dtype)
+        dtype = count == Py_None ? NULL : count;
+        count = Py_None;
     }
+    if (shape == Py_None) shape = count;
     if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "NDBuffer: argument 'shape' or 'element_count' not specified");
     if (spyp_shape_parse(shape, "NDBuffer", &sizes) < 0) return NULL;
     return spyp_tensor_create(type, d, &sizes, dtype, false, "NDBuffer");
@@ -575,29 +603,38 @@ static PyObject *spyp_view_of(spyp_tensor *t, spy_tensor *view) {
     return view ? spyp_tensor_make(Py_TYPE((PyObject *)t), t->device, view, t->module) : NULL;
 }
 
-static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "shape", "strides", "offset", "dtype", NULL };
-    spyp_tensor *t = (spyp_tensor *)self;
-    PyObject *shape, *strides = Py_None, *dtype = Py_None;
-    Py_ssize_t offset = 0;
+static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
+                                const char *what) {
     spy_view_desc desc;
     spyp_dtype parsed;
+    spy_tensor *view = NULL;
+    PyObject *result = NULL;
     memset(&desc, 0, sizeof desc);
     memset(&parsed, 0, sizeof parsed);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OnO:view", names, &shape, &strides, &offset, &dtype)) return NULL;
-    if (spyp_shape_parse(shape, "view: argument 'shape'", &desc.shape) < 0) return NULL;
-    if (strides != Py_None && spyp_shape_parse(strides, "view: argument 'strides'", &desc.strides) < 0) return NULL;
-    if (dtype != Py_None && spyp_dtype_parse(dtype, "view", &parsed) < 0) return NULL;
+    if (spyp_shape_parse(shape, what, &desc.shape) < 0) return NULL;
+    if (strides != Py_None && spyp_shape_parse(strides, what, &desc.strides) < 0) return NULL;
+    if (dtype != Py_None && spyp_dtype_parse(dtype, what, &parsed) < 0) return NULL;
     desc.offset_elements = offset;
     desc.type = dtype == Py_None ? NULL : parsed.type ? parsed.type : spy_dtype_name(parsed.scalar);
     desc.module = parsed.module;
-    PyObject *view = NULL;
-    if (spyp_enter(t->device, "Tensor.view") == 0) {
-        view = spyp_view_of(t, spy_create_view(t->tensor, &desc));
-        if (view && parsed.from) spyp_replace(&((spyp_tensor *)view)->module, Py_NewRef((PyObject *)parsed.from));
+    if (parsed.from && parsed.from->device != t->device) {
+        PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': %s belongs to a module of another device", what, desc.type);
+    } else if (spyp_enter(t->device, what) == 0) {
+        view = spy_create_view(t->tensor, &desc);
+        if (!view) spyp_raise(t->device);
+        spyp_leave(t->device);
     }
+    if (view) result = spyp_tensor_make(type, t->device, view, parsed.from ? (PyObject *)parsed.from : t->module);
     Py_XDECREF(parsed.keeps);
-    return view;
+    return result;
+}
+
+static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "shape", "strides", "offset", "dtype", NULL };
+    PyObject *shape, *strides = Py_None, *dtype = Py_None;
+    Py_ssize_t offset = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OnO:view", names, &shape, &strides, &offset, &dtype)) return NULL;
+    return spyp_view_make(Py_TYPE(self), (spyp_tensor *)self, shape, strides, offset, dtype, "Tensor.view");
 }
 
 // (2, 3), 2, 3 or shape=(2, 3); borrowed.
@@ -925,7 +962,9 @@ static PyMemberDef spyp_tensor_members[] = {
 };
 
 static PyType_Slot spyp_tensor_slots[] = {
-    { Py_tp_doc, (void *)"An N-dimensional strided array of device memory with a Slang element type." },
+    { Py_tp_doc, (void *)"Tensor(device, shape, dtype=float): an N-dimensional strided array of device memory with a Slang element type, "
+                         "contents undefined. Tensor(storage, dtype, shape, strides=None, offset=0): the same over the memory of a Buffer or "
+                         "another tensor; strides and offset in elements." },
     { Py_tp_new, (void *)spyp_tensor_new },
     { Py_tp_dealloc, (void *)spyp_tensor_dealloc },
     { Py_tp_traverse, (void *)spyp_tensor_traverse },
@@ -947,7 +986,8 @@ static PyType_Spec spyp_tensor_spec = {
 };
 
 static PyType_Slot spyp_ndbuffer_slots[] = {
-    { Py_tp_doc, (void *)"NDBuffer(device, dtype=float, element_count=None, shape=None): Slang's other name for a Tensor." },
+    { Py_tp_doc, (void *)"NDBuffer(device, dtype=float, element_count=None, shape=None): Slang's other name for a Tensor. NDBuffer(array): a copy "
+                         "of any array (numpy, torch, ...) on the device that push_current_device() set." },
     { 0, NULL },
 };
 

@@ -57,6 +57,8 @@ def test_spellings_of_dtype(device, dtype, expected):
     lambda d: spy.Tensor.zeros(d, spy.Shape(4, 2), float), lambda d: spy.NDBuffer(d, dtype=float, shape=(4, 2)),
     lambda d: spy.NDBuffer(d, float, shape=(4, 2)), lambda d: spy.NDBuffer.zeros(d, shape=(4, 2), dtype=float),
     lambda d: spy.Tensor.empty_like(spy.Tensor.zeros(d, (4, 2))), lambda d: spy.Tensor.zeros_like(spy.NDBuffer.empty(d, (4, 2))),
+    lambda d: spy.Tensor(d, (4, 2)), lambda d: spy.Tensor(d, (4, 2), float), lambda d: spy.Tensor(d, spy.Shape(4, 2), "float"),
+    lambda d: spy.Tensor(spy.Tensor.zeros(d, (8,)), float, (4, 2)), lambda d: spy.Tensor(storage=spy.Tensor.zeros(d, 2, "float4"), dtype="float", shape=(4, 2)),
     lambda d: spy.Tensor.full(d, (4, 2), 3), lambda d: spy.Tensor.from_numpy(d, np.zeros((4, 2), "f4")),
     lambda d: spy.Tensor.from_numpy(device=d, ndarray=np.zeros((4, 2), "f4")), lambda d: spy.Tensor.numpy(d, np.zeros((4, 2), "f4")),
     lambda d: spy.NDBuffer.numpy(d, np.zeros((4, 2), "f4")), lambda d: spy.Tensor.from_torch(d, np.zeros((4, 2), "f4")),
@@ -84,6 +86,27 @@ def test_keywords(device):
     assert not tensor.to_numpy().any()
     with pytest.raises(TypeError, match="reshape"):
         tensor.reshape()
+
+
+@pytest.mark.parametrize("wrap", [spy.NDBuffer, spy.Tensor])
+def test_wrapping_an_array(device, monkeypatch, wrap):
+    """T3: NDBuffer(array), on the current device."""
+    monkeypatch.setattr(spy, "current_device", lambda: device, raising=False)
+    a = numbers((3, 2))
+    made = wrap(a)
+    assert type(made) is wrap and made.device is device
+    np.testing.assert_array_equal(made.to_numpy(), a)
+
+
+def test_tensor_over_storage(device):
+    """B2: a view of another tensor's memory with a type, strides and offset of its own."""
+    storage = spy.Tensor.from_numpy(device, numbers(24))
+    tensor = spy.Tensor(storage, "float", (3, 2), strides=(6, 3), offset=2)
+    expected = np.lib.stride_tricks.as_strided(numbers(24)[2:], (3, 2), (24, 12))
+    np.testing.assert_array_equal(tensor.to_numpy(), expected)
+    np.testing.assert_array_equal(spy.NDBuffer(storage, dtype="float3", shape=(8,)).to_numpy(), numbers(24).reshape(8, 3))
+    tensor.clear()
+    assert (storage.to_numpy() == 0).sum() >= 6
 
 
 def test_classes_stay(device):
@@ -117,7 +140,9 @@ def test_full(device, dtype, value, expected):
     (lambda d: spy.Tensor.from_numpy(d, np.zeros((4, 2), "f4"), dtype="float3"), ValueError, r"ends in \(3,\) for float3, got \(4, 2\)"),
     (lambda d: spy.Tensor.from_numpy(d, np.float32(1), dtype="float3"), ValueError, r"ends in \(3,\) for float3, got \(\)"),
     (lambda d: spy.NDBuffer(d), ValueError, "'shape' or 'element_count' not specified"),
-    (lambda d: spy.NDBuffer(np.zeros(3)), TypeError, "argument 'device': expected a Device"),
+    (lambda d: spy.NDBuffer(5), TypeError, "argument 'device': expected a Device"),
+    (lambda d: spy.Tensor(storage=5, dtype=float, shape=(2,)), TypeError, "argument 'storage': expected a Buffer or Tensor, got <class 'int'>"),
+    (lambda d: spy.Tensor(spy.Tensor.zeros(d, (4,)), float, (5,)), ValueError, "reaches beyond"),
 ])
 def test_making_refuses(device, make, exception, text):
     with pytest.raises(exception, match=text):
