@@ -16,3 +16,6 @@ def create_device(*args, **kwargs):
 
 def init_device():
     return create_device()
+
+
+from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402

@@ -22,7 +22,7 @@ PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *b
 
 int spyp_methods_add(PyTypeObject *type, PyMethodDef *methods) {
     for (PyMethodDef *m = methods; m->ml_name; m++) {
-        PyObject *descriptor = PyDescr_NewMethod(type, m);
+        PyObject *descriptor = m->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(type, m) : PyDescr_NewMethod(type, m);
         int set = descriptor ? PyObject_SetAttrString((PyObject *)type, m->ml_name, descriptor) : -1;
         Py_XDECREF(descriptor);
         if (set < 0) return -1;
@@ -80,7 +80,11 @@ void spyp_arena_end(spyp_arena *arena) {
         PyMem_Free(arena->more);
         arena->more = next;
     }
+    if (!arena->kept) return;
+    PyObject *type, *value, *trace; // what is released may run code, which an error of ours must not reach
+    PyErr_Fetch(&type, &value, &trace);
     Py_CLEAR(arena->kept);
+    PyErr_Restore(type, value, trace);
 }
 
 void *spyp_arena_take(spyp_arena *arena, size_t size) {

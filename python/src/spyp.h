@@ -32,6 +32,7 @@ typedef struct spyp_state {
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
     PyObject *numpy;  // the module, once it was needed
     PyObject *logger; // function(level, message), or NULL
+    PyTypeObject *write_back, *cursor, *element_cursor; // arrays.c, cursor.c
     unsigned long fork_count;
 } spyp_state;
 extern spyp_state spyp;
@@ -132,6 +133,11 @@ typedef struct spyp_host_array {
     size_t size_bytes;
     bool writable;        // data is the array's own memory and may be written
     Py_buffer *view;
+    PyObject *object;     // of structs: what has their fields by name; borrowed
+    void *place;          // where the elements lie that `data` is a copy of, when they may be written; else NULL
+    size_t item;          // bytes of one, at place
+    int64_t strides[SPY_MAX_RANK]; // at place, in bytes
+    bool swapped;         // byte order at place
 } spyp_host_array;
 
 // >>calls
@@ -174,6 +180,7 @@ typedef struct spyp_converter {
 
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
+void spyp_input_only(spy_arg *arg); // host arrays in it are only read
 // `object`, a ValueRef or one with update_this(), is told of the value that `part` becomes.
 int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part);
 // Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
@@ -270,12 +277,36 @@ PyObject *spyp_shape_tuple(const spy_shape *shape);
 // 1: filled; 0: no array; -1: an error is set (an array of a kind that cannot be used).
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array);
 int spyp_is_array(PyObject *object);
+// What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
+int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 // Numbers of another type; floats to integers and what does not fit are errors. 0, or -1 with an error.
 int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what);
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped); // DEFAULT: none
 const char *spyp_format_of_dtype(spy_dtype dtype);
 PyObject *spyp_numpy(void);                     // the module, new reference; ImportError with what to do
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner); // dtype and further dimensions
+
+// The dimensions that a type's vectors, matrices and arrays add; gives what is left: a scalar, struct ..., or NULL.
+const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner);
+
+// >>records.c: host data into values of any type
+// The names of a dict's or structured array's fields, as a new tuple or list; NULL without an error: it has none.
+PyObject *spyp_field_names(PyObject *object);
+// The one scalar type of all numbers in a value, and how many there are; DEFAULT: several.
+spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count);
+// Packs `count` values in C's layout into `out`, from numbers, a structured array or a dict of either, by field names.
+// `info`: their type, or NULL with `scalar`. 0, or -1 with an error.
+int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype scalar, PyObject *object, int64_t count, char *out,
+                     const char *what);
+
+// >>export.c: tensors as arrays of other libraries
+int spyp_export_ready(PyObject *module);
+const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info); // inside the device; NULL: scalars, or an error
+
+// >>cursor.c
+// A BufferCursor over elements first .. first + count of a tensor; `owner` lives as long as it does. NULL with an error.
+PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *owner, PyObject *module, int64_t first, int64_t count);
+int spyp_cursor_ready(PyObject *module);
 
 // >>values.c: converters of their own
 const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these

@@ -370,7 +370,7 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
     if (function) {
         spyp_call_begin(&call, (spyp_function *)function);
         if (spyp_convert(&call, value, NULL, &arg) == 0 && spyp_enter(d, "pack") == 0) {
-            if (arg.direction == SPY_DIRECTION_ANY) arg.direction = SPY_DIRECTION_DEFAULT;
+            spyp_input_only(&arg);
             spy_packed *packed = spy_pack(d->device, arg);
             if (!packed) spyp_raise(d);
             spyp_leave(d);
@@ -417,20 +417,17 @@ static int spyp_convert_packed(spyp_call *call, PyObject *object, spy_arg *arg) 
 // >>structured arrays: a struct whose fields are the array's fields
 
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg) {
-    PyObject *object = array->view ? array->view->obj : NULL, *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL;
-    PyObject *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
+    PyObject *numpy = spyp_numpy(), *object = numpy ? PyObject_CallMethod(numpy, "asarray", "O", array->object) : NULL;
+    PyObject *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL, *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
     Py_ssize_t n = names && PyTuple_Check(names) ? PyTuple_Size(names) : -1;
     int status = n >= 0 ? spyp_arena_keep(&call->arena, names) : -1;
-    spy_arg *fields = n >= 0 ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
-    if (n < 0) {
-        PyErr_Clear();
-        PyErr_SetString(PyExc_TypeError, "Unsupported type: structs in an array that is not numpy's");
-    }
+    if (status == 0) status = spyp_arena_keep(&call->arena, object);
+    spy_arg *fields = status == 0 ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
+    if (n < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "Unsupported type: structs in an array without names of fields");
     for (Py_ssize_t i = 0; fields && status == 0 && i < n; i++) {
         PyObject *field = PyObject_GetItem(object, PyTuple_GetItem(names, i));
         status = field ? spyp_arena_keep(&call->arena, field) : -1;
         if (status == 0) status = spyp_convert(call, field, spyp_utf8(PyTuple_GetItem(names, i)), &fields[i]);
-        if (status == 0 && fields[i].direction == SPY_DIRECTION_ANY) fields[i].direction = SPY_DIRECTION_DEFAULT;
         Py_XDECREF(field);
     }
     if (fields && status == 0) {
@@ -439,6 +436,8 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
     }
     Py_XDECREF(names);
     Py_XDECREF(dtype);
+    Py_XDECREF(object);
+    Py_XDECREF(numpy);
     return fields ? status : -1;
 }
 
