@@ -131,6 +131,7 @@ static void spyp_on_log(spy_log_level level, const char *message, void *user_dat
             if (first) spyp_log(d, SPY_LOG_ERROR, first);
             Py_XDECREF(first);
         } else {
+            if (!d->device && level == SPY_LOG_INFO) level = SPY_LOG_DEBUG; // which device is being made
             spyp_log(d, (long)level, text);
         }
         Py_XDECREF(text);
