@@ -14,11 +14,6 @@ class CommandEncoder(_slangpy.CommandEncoder):
     submitted any number of times. Contents of tensors are read when the GPU comes to it, numbers and host arrays are taken
     when they are recorded."""
 
-    def __new__(cls, device, label=None, on_record=None):
-        self = _slangpy.CommandEncoder.__new__(cls, device, label, on_record)
-        self._queries = []
-        return self
-
     def write_timestamp(self, query_pool, index):
         """write_timestamp(query_pool, index): put the GPU's time, when all operations before are done, into a QueryPool."""
         query_pool._check(index, 1, "CommandEncoder.write_timestamp")
@@ -36,33 +31,6 @@ class CommandEncoder(_slangpy.CommandEncoder):
         """set_buffer_state(buffer, state): nothing is recorded, for the library orders work on buffers by itself."""
         if self.is_finished:
             raise _slangpy.Error("CommandEncoder.set_buffer_state: the command encoder is finished; create another one")
-
-    def finish(self):
-        """finish(): end the recording; gives a CommandBuffer to submit. The encoder is used up."""
-        commands = _slangpy.CommandEncoder.finish(self)
-        if self._queries:
-            _queries_of[commands] = self._queries
-        return commands
-
-
-class _WeakQueries:
-    """CommandBuffer to its queries, as long as it lives."""
-
-    def __init__(self):
-        self._by_id = {}
-
-    def __setitem__(self, commands, queries):
-        import weakref
-
-        key = id(commands)
-        self._by_id[key] = (weakref.ref(commands, lambda _: self._by_id.pop(key, None)), queries)
-
-    def get(self, commands):
-        entry = self._by_id.get(id(commands))
-        return entry[1] if entry and entry[0]() is commands else ()
-
-
-_queries_of = _WeakQueries()
 
 
 def submit(device, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values):
@@ -84,7 +52,7 @@ def submit(device, command_buffers, wait_fences, wait_fence_values, signal_fence
         fence._check_signal(value)
     for commands in command_buffers:
         commands._submit()
-        for pool, index, number in _queries_of.get(commands):
+        for pool, index, number in commands._queries:
             pool._written[index] = (commands, number)
     submit_id = device.flush()
     for fence, value in signals:

@@ -8,6 +8,7 @@ typedef struct spyp_encoder {
     PyObject_HEAD spyp_device *device;
     spy_command_list *list;
     PyObject *on_record; // function(kind, index, name), or NULL
+    PyObject *queries;   // list of (QueryPool, index, number of the timestamp)
     bool finished;
 } spyp_encoder;
 
@@ -44,6 +45,7 @@ static PyObject *spyp_encoder_new(PyTypeObject *type, PyObject *args, PyObject *
     spyp_device *d = (spyp_device *)device;
     spyp_encoder *e = (spyp_encoder *)spyp_alloc(type);
     if (!e) return NULL;
+    e->queries = PyList_New(0);
     e->device = (spyp_device *)Py_NewRef(device);
     memset(&desc, 0, sizeof desc);
     desc.label = label;
@@ -52,7 +54,7 @@ static PyObject *spyp_encoder_new(PyTypeObject *type, PyObject *args, PyObject *
         desc.on_record = spyp_on_record;
         desc.user_data = e;
     }
-    if (spyp_enter(d, "create_command_encoder") == 0) {
+    if (e->queries && spyp_enter(d, "create_command_encoder") == 0) {
         e->list = spy_create_command_list(d->device, &desc);
         if (!e->list) spyp_raise(d);
         spyp_leave(d);
@@ -65,11 +67,13 @@ static int spyp_encoder_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT((PyObject *)((spyp_encoder *)self)->device);
     Py_VISIT(((spyp_encoder *)self)->on_record);
+    Py_VISIT(((spyp_encoder *)self)->queries);
     return 0;
 }
 
 static int spyp_encoder_clear(PyObject *self) {
     Py_CLEAR(((spyp_encoder *)self)->on_record);
+    Py_CLEAR(((spyp_encoder *)self)->queries);
     return 0;
 }
 
@@ -254,6 +258,7 @@ static PyObject *spyp_encoder_finish(PyObject *self, PyObject *ignored) {
     if (!made) return NULL;
     e->finished = made->finished = true;
     made->device = (spyp_device *)Py_NewRef((PyObject *)e->device);
+    made->queries = Py_NewRef(e->queries);
     made->list = e->list;
     spy_retain_command_list(e->list);
     return (PyObject *)made;
@@ -363,6 +368,11 @@ static PyMethodDef spyp_commands_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
+static PyMemberDef spyp_encoder_members[] = {
+    { "_queries", Py_T_OBJECT_EX, offsetof(spyp_encoder, queries), Py_READONLY, "Timestamps and the QueryPools they go to." },
+    { NULL, 0, 0, 0, NULL },
+};
+
 static PyGetSetDef spyp_encoder_getset[] = {
     { "device", spyp_encoder_get_device, NULL, "The device that it was made for.", NULL },
     { "is_finished", spyp_encoder_get_finished, NULL, "Whether the recording has ended.", NULL },
@@ -383,6 +393,7 @@ static PyType_Slot spyp_encoder_slots[] = {
     { Py_tp_repr, (void *)spyp_encoder_repr },
     { Py_tp_methods, spyp_encoder_methods },
     { Py_tp_getset, spyp_encoder_getset },
+    { Py_tp_members, spyp_encoder_members },
     { 0, NULL },
 };
 
@@ -402,6 +413,7 @@ static PyType_Slot spyp_commands_slots[] = {
     { Py_tp_repr, (void *)spyp_encoder_repr },
     { Py_tp_methods, spyp_commands_methods },
     { Py_tp_getset, spyp_encoder_getset },
+    { Py_tp_members, spyp_encoder_members },
     { 0, NULL },
 };
 
