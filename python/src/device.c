@@ -131,7 +131,6 @@ static void spyp_on_log(spy_log_level level, const char *message, void *user_dat
             if (first) spyp_log(d, SPY_LOG_ERROR, first);
             Py_XDECREF(first);
         } else {
-            if (!d->device && level == SPY_LOG_INFO) level = SPY_LOG_DEBUG; // which device is being made
             spyp_log(d, (long)level, text);
         }
         Py_XDECREF(text);
@@ -273,7 +272,7 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->adapter_name = adapter_name;
         desc->log.func = spyp_on_log;
         desc->log.user_data = d;
-        desc->log.level = SPY_LOG_INFO;
+        desc->log.level = SPY_LOG_WARNING; // and what kernels print, always
         desc->progress.func = spyp_on_progress;
         desc->progress.user_data = d;
         desc->blocking.func = spyp_on_block;
