@@ -316,10 +316,10 @@ PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwarg
 static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     SPYP_UNUSED(data);
-    size_t size = spy_explain_call(f->function, in->args, NULL, 0);
+    size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);
     char *text = (char *)PyMem_Malloc(size + 1);
     if (!text) return PyErr_NoMemory();
-    spy_explain_call(f->function, in->args, text, size + 1);
+    spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, text, size + 1);
     PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     PyMem_Free(text);
     return result;
@@ -333,7 +333,7 @@ static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     uint64_t ns = 0;
     SPYP_UNUSED(data);
-    if (spy_time_call(f->function, in->args, &ns) != SPY_OK) return spyp_raise(f->module->device);
+    if (spy_time_call(f->function, in->args, in->has_options ? &in->options : NULL, &ns) != SPY_OK) return spyp_raise(f->module->device);
     return PyFloat_FromDouble((double)ns * 1e-9);
 }
 

