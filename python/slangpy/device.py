@@ -152,10 +152,6 @@ class Device(_slangpy.Device):
         s = self.stats()
         return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
 
-    def has_native_handles(self):
-        """has_native_handles(): False. Only C programs reach the backend's own objects."""
-        return False
-
     # >>CUDA: other backends say that they have no context
 
     def set_cuda_context_current(self):

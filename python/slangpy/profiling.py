@@ -176,14 +176,11 @@ class profile_zone:
             zone.start_ns = time.monotonic_ns()
             if self.device is not None:
                 zone._stamp()
-        stack = self.__dict__["_open"]
-        stack.append((threading.get_ident(), zone))
+        self._open.append((threading.get_ident(), zone))
         return zone
 
     def __exit__(self, *exception):
-        me, stack = threading.get_ident(), self._open
-        at = max(i for i, (thread, _) in enumerate(stack) if thread == me)
-        zone = stack.pop(at)[1]
+        zone = self._take()
         if zone is None:
             return
         if zone._device is not None:
@@ -192,6 +189,13 @@ class profile_zone:
         _threads.depth = zone.depth
         for profiler in list(_active):
             profiler._add(zone)
+
+    def _take(self):
+        """The zone that this thread opened last: other threads may use the object too."""
+        me = threading.get_ident()
+        entry = next(e for e in reversed(list(self._open)) if e[0] == me)
+        self._open.remove(entry)
+        return entry[1]
 
     def __call__(self, function):
         @functools.wraps(function)

@@ -260,7 +260,7 @@ def test_wrong_objects(device, m):
 def test_groups(device):
     """E1: debug groups nest; all must be popped."""
     e = device.create_command_encoder(label="frame")
-    e.push_debug_group("outer", (1, 0, 0))
+    e.push_debug_group("outer", spy.float3(1, 0, 0))
     e.insert_debug_marker("here")
     with pytest.raises(spy.Error):
         e.finish()

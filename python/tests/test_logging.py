@@ -12,7 +12,7 @@ import pytest
 
 import slangpy as spy
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(spy.__file__)))
 ADD = "float add(float a, float b) { return a + b; }"
 LEVELS = ["debug", "info", "warn", "error", "fatal"]
 

@@ -412,6 +412,7 @@ static void test_memory(void **state) {
     spy_module *p = MADE(spy_module, gpu_module(gpu_device, "memory_pointers",
                                                 "void put(int i, int *to) { to[i] = i * 3; }\n"
                                                 "float twice(float x) { return 2 * x; }\n"
+                                                "float texel(Buffer<float> b, int i) { return b[i]; }\n"
                                                 "uint wide(uint8_t x) { return x; }\n"));
     float data[6] = { 1, 2.5f, -3, 4, 5, 6 }, got[6];
     int32_t index[3] = { 2, 0, 1 }, ints[6];
@@ -432,6 +433,11 @@ static void test_memory(void **state) {
     OK(spy_tensor_read(bytes, ints, sizeof ints));
     for (int i = 0; i < 3; i++) assert_int_equal(ints[i], i * 3);
     assert_memory_equal(ints + 3, data + 3, 12);
+    spy_tensor *texels = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(24), data));
+    float texel = 0;
+    OK(spy_call(fn(p, "texel"), SPY_ARGS(spy_arg_tensor("b", texels), spy_arg_i32("i", 4), spy_out_f32("_result", &texel))));
+    assert_float_equal(texel, data[4], 0);
+    spy_release_tensor(texels);
     spy_tensor *odd = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(10), NULL));
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", odd), i3, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))), "whole elements of 4 bytes, got 10 bytes");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(p, "twice"), SPY_ARGS(spy_arg_tensor("x", bytes))), "void tensor (24,)");
