@@ -569,6 +569,7 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
     spyp_arena_begin(&arena);
     Py_ssize_t n = links ? PyTuple_Size(links) : -1;
     spy_module **modules = n >= 0 ? (spy_module **)spyp_arena_take(&arena, (size_t)(n + 1) * sizeof *modules) : NULL;
+    if (!options || options == Py_None) options = PyDict_GetItemString(d->extra, "compiler_options"); // the device's
     bool good = modules && spyp_module_options(&arena, options, where, desc) == 0;
     for (Py_ssize_t i = 0; good && i < n; i++) {
         PyObject *m = PyTuple_GetItem(links, i);

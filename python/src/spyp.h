@@ -5,6 +5,7 @@
 //   call.c        vectorcall: Python arguments to spy_call     convert.c  a converter for each kind of Python value
 //   arrays.c      buffer protocol, DLPack, CUDA arrays         result.c   results to Python values
 //   tensor.c      Tensor and NDBuffer                          values.c   generators, references, packed arguments
+//   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
 //   math_*.c      float3, float4x4, ...
 #ifndef SPYP_H
 #define SPYP_H
@@ -23,10 +24,10 @@
 typedef struct spyp_state {
     PyObject *module;
     // exceptions, by status
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error;
     // types
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
-        *packed, *recorder;
+        *packed, *recorder, *encoder, *commands;
     // interned names
     PyObject *s_result, *s_append_to, *s_thread_count, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
@@ -49,6 +50,7 @@ typedef struct spyp_device {
     uint32_t blocked;         // depth of spy_blocking
     unsigned long fork_count; // of the process that made it
     PyObject *log, *progress, *reports; // callables, or NULL
+    PyObject *held; // the error that was logged last, until it is known whether it is raised, or NULL
     PyObject *printed; // list that collects what kernels print, or NULL
     PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
@@ -256,6 +258,9 @@ int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *w
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
 spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+// Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
+// with an error. buffer.c
+spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
 
 // >>results
@@ -322,6 +327,8 @@ int spyp_modules_ready(PyObject *module);
 int spyp_function_ready(PyObject *module);
 int spyp_tensor_ready(PyObject *module);
 int spyp_values_ready(PyObject *module);
+int spyp_buffer_ready(PyObject *module);
+int spyp_encoder_ready(PyObject *module);
 
 // >>helpers of all files
 
@@ -352,8 +359,10 @@ static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, P
 
 #if defined(__GNUC__)
 #define SPYP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #else
 #define SPYP_LIKELY(x) (x)
+#define SPYP_UNLIKELY(x) (x)
 #endif
 
 #endif // SPYP_H

@@ -545,6 +545,23 @@ PyObject *spyp_recorder_make(PyObject *dict) {
     return spyp_recorder_at(dict, NULL);
 }
 
+// ShaderCursor(object): what has `values`, a dict that takes what is written; or a dict itself.
+static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "shader_object", NULL };
+    PyObject *object;
+    SPYP_UNUSED(type);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ShaderCursor", names, &object)) return NULL;
+    PyObject *dict = PyDict_Check(object) ? Py_NewRef(object) : PyObject_GetAttrString(object, "values"), *made = NULL;
+    if (dict && PyDict_Check(dict)) {
+        made = spyp_recorder_make(dict);
+    } else {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "ShaderCursor: argument 'shader_object': expected a ShaderObject, got %R", (PyObject *)Py_TYPE(object));
+    }
+    Py_XDECREF(dict);
+    return made;
+}
+
 static PyObject *spyp_recorder_path(spyp_recorder *r, PyObject *key) {
     if (PyLong_Check(key)) return spyp_format("%V[%S]", r->path, "", key);
     if (!PyUnicode_Check(key)) return PyErr_Format(PyExc_TypeError, "cursor: expected a name or index, got %R", (PyObject *)Py_TYPE(key));
@@ -662,6 +679,7 @@ SPYP_TYPE(spyp_packed_spec, "PackedArg", spyp_packed_object, Py_TPFLAGS_HAVE_GC 
 
 static PyType_Slot spyp_recorder_slots[] = {
     { Py_tp_doc, (void *)"The module's global shader parameters, to be set: cursor.light.color = value, cursor['gain'] = 2." },
+    { Py_tp_new, (void *)spyp_recorder_new },
     { Py_tp_getattro, (void *)spyp_recorder_getattr },
     { Py_tp_setattro, (void *)spyp_recorder_set },
     { Py_mp_subscript, (void *)spyp_recorder_get },
@@ -671,7 +689,7 @@ static PyType_Slot spyp_recorder_slots[] = {
     { Py_tp_methods, spyp_recorder_methods },
     { 0, NULL },
 };
-SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_recorder_slots);
+SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC, spyp_recorder_slots);
 
 static PyMethodDef spyp_values_functions[] = {
     { "call_id", SPYP_FUNC(spyp_call_id), METH_VARARGS | METH_KEYWORDS, "call_id(dims=-1): where in the call's shape each element is." },
