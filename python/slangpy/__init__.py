@@ -16,3 +16,16 @@ def create_device(*args, **kwargs):
 
 def init_device():
     return create_device()
+
+
+_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module that has it
+
+
+def __getattr__(name):
+    module = _LAZY.get(name, name if name in ("reflection", "bindings") else None)
+    if module is None:
+        raise AttributeError("module 'slangpy' has no attribute '{}'".format(name))
+    import importlib
+
+    found = importlib.import_module("." + module, __name__)
+    return getattr(found, name) if name in _LAZY else found
