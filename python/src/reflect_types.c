@@ -370,7 +370,7 @@ static PyObject *spyp_cursor_walk(PyObject *self, const char *path) {
     PyObject *at = *path ? Py_NewRef(self) : NULL;
     while (at && *path) {
         PyObject *next = spyp_cursor_step((spyp_reflection *)at, &path);
-        Py_SETREF(at, next);
+        spyp_replace(&at, next);
     }
     return at;
 }
