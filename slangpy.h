@@ -181,7 +181,7 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, typed buffers, and results of an interface type. A struct given
+// What cannot be passed yet: textures, samplers, and results of an interface type. A struct given
 // whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
@@ -428,11 +428,25 @@
 //
 // >>guide 21: buffers and shader parameters
 //
-// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
-// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
-// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
-// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
-// arguments may stand beside all of these.
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T or of its
+// scalars in trailing dimensions. A view must begin at a multiple of the device's alignment (the error says
+// which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
+// it. Element-wise arguments may stand beside all of these.
+//
+// Buffer<T> and RWBuffer<T> are for T of 8, 16 or 32 bits, one, two or four of them (three where the device can),
+// and their tensors hold T itself: a [format] that says otherwise is refused, and so are atomic operations but on
+// int and uint. Every device has float, int, uint and their vectors of two and four to read and write; an error
+// names a format that it lacks. A device without StorageImageReadWithoutFormat takes RWBuffers of float vectors of
+// one length in a kernel, or [format("rgba32f")] and the like on each.
+//
+// An array of buffers, StructuredBuffer<float> b[3], takes a struct of tensors:
+//
+//     spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, z)))
+//
+// Its elements are chosen by a number that is the same for all threads of a group; else Slang wants
+// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays,
+// of unknown size, and of structs with buffers in them are refused.
 //
 // Global shader parameters of a module, and of those that it imports or links, are given with the call:
 //
@@ -443,7 +457,7 @@
 //                                                spy_arg_data("scene.light", &light, sizeof light)) };
 //     spy_call_with(function, args, &o);
 //
-// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// Names are paths: fields by ".name", elements by "[2]", of arrays of buffers too. A struct may be given whole (spy_arg_data), by its fields
 // (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
 // Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
 // library's tensor types; data in uniform buffers comes from host memory. A name that the modules do not have, or
@@ -453,10 +467,10 @@
 // each call. Values change from call to call without a new kernel; other kinds or names of values are another
 // kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding each.
 //
-// Not yet: textures, samplers, typed buffers, arrays of buffers, and push constants of the module's own: a
-// kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's own business: each
-// kernel's bindings are numbered anew. Buffers may be the same memory as each other and as element-wise
-// arguments: nothing checks what threads then do to each other.
+// Not yet: textures, samplers, and push constants of the module's own: a kernel that
+// uses one is refused by its name. [[vk::binding]] numbers are the module's
+// own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
+// element-wise arguments: nothing checks what threads then do to each other.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -4220,12 +4234,30 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A structured-buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment.
+// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
+// limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
+    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
 } spyi_binding;
+
+// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
+// binding each: the array's number is its first element's.
+typedef enum spyi_slot_kind {
+    SPYI_SLOT_BUFFER,
+    SPYI_SLOT_TEXELS,   // Buffer<T>
+    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
+} spyi_slot_kind;
+
+typedef struct spyi_slot {
+    uint8_t kind;    // spyi_slot_kind
+    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
+    uint8_t scalar;  // of a texel: spy_dtype
+    uint8_t columns; // of a texel: 1 to 4
+} spyi_slot;
+
+#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
@@ -4242,7 +4274,8 @@ typedef struct spyi_kernel_desc {
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
+    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
+    const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
 } spyi_kernel_desc;
 
@@ -4266,9 +4299,12 @@ typedef struct spyi_limits {
     spy_device_info info; // what the user sees
     spyi_target target;
     uint32_t max_block_bytes;   // inline parameters of a dispatch
-    uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
+    uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
+    uint32_t texel_alignment; // bytes
+    uint64_t max_texels;      // of a typed buffer
+    uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
     uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
@@ -4276,6 +4312,8 @@ typedef struct spyi_limits {
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
     bool unified_memory;          // device memory is mapped and cached: no staging
 } spyi_limits;
+
+enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {
@@ -4380,6 +4418,9 @@ typedef struct spyi_null_desc {
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t texel_alignment;   // 64
+    uint64_t max_texels;        // 64 Mi
+    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
     uint32_t max_uniforms;      // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
@@ -4421,6 +4462,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    const spyi_slot *slots; // what each is; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
@@ -4493,6 +4535,7 @@ typedef struct spyi_null_chunk {
 typedef struct spyi_null_kernel {
     char *label;
     uint32_t group_size, block_size, binding_count, uniform_count;
+    spyi_slot slots[SPYI_MOST_SLOTS];
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -4757,6 +4800,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_limits *limits = &n->base.limits;
     spyi_null_kernel *k;
+    uint32_t i;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
@@ -4771,6 +4815,18 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
             n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
             desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
             limits->max_uniforms);
+    if (desc->binding_count > SPYI_MOST_SLOTS)
+        return spyi_null_broken(n, error, "create_kernel: %u bindings are more than SPYI_MOST_SLOTS",
+                                desc->binding_count);
+    for (i = 0; i < desc->binding_count && desc->slots; i++) {
+        const spyi_slot *s = &desc->slots[i];
+        uint8_t use = s->kind == SPYI_SLOT_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
+            (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
+            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
+                                    s->count);
+    }
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
@@ -4788,6 +4844,10 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
     k->uniform_count = desc->uniform_count;
+    for (i = 0; i < desc->binding_count; i++) {
+        if (desc->slots) k->slots[i] = desc->slots[i];
+        else k->slots[i].count = 1;
+    }
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -4939,7 +4999,12 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
     }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
+        const spyi_slot *s = &k->slots[i];
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
+            b->range % texel != 0 ||
+            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
             return spyi_null_broken(
                 n, error,
                 "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
@@ -4985,6 +5050,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     bytes += block_size;
     op->binding_count = k->binding_count;
     op->bindings = (const spyi_binding *)(void *)bytes;
+    op->slots = k->slots;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
     if (k->uniform_count) {
@@ -5222,12 +5288,19 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
                                   SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
     spy_device_info *info = &limits->info;
+    uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     limits->target = d->target;
     limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
+    limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
+    for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
+        for (columns = 0; columns < 4; columns++)
+            if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
@@ -5474,6 +5547,10 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
+SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                               uint32_t count);
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
 // ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
@@ -5683,10 +5760,10 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it
+    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it, or an array of buffers
     SPYI_INPUT_DATA,   // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
-    SPYI_INPUT_BUFFER, // a binding: structured and byte-address buffers
-    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers, arrays of buffers
+    SPYI_INPUT_BUFFER, // a binding: structured, byte-address and typed buffers, elements of arrays of them
+    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers
 } spyi_input_kind;
 
 typedef struct spyi_input {
@@ -5694,7 +5771,7 @@ typedef struct spyi_input {
     char *path; // "params.light"
     const spyi_type *type;
     int32_t
-        slot; // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -5705,7 +5782,8 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
     uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
 } spyi_inputs;
@@ -5737,7 +5815,7 @@ typedef struct spyi_code {
     void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
     size_t size;
     uint8_t hash[20];       // Slang's entry-point hash
-    spyi_inputs inputs;     // its bindings in the code: set 0, structured buffers first, then uniform ones
+    spyi_inputs inputs;     // its bindings in the code: set 0, uniform buffers last
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
@@ -5843,9 +5921,11 @@ enum {
 };
 enum {
     SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_TEXELS = 5,
     SPYI_SL_SHAPE_STRUCTURED = 6,
     SPYI_SL_SHAPE_BYTES = 7,
-    SPYI_SL_ACCESS_READ = 1
+    SPYI_SL_ACCESS_READ = 1,
+    SPYI_SL_ACCESS_READ_WRITE = 2
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -6339,6 +6419,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Whether it is a structured, byte-address or typed buffer.
+SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
@@ -6362,6 +6444,8 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 typedef struct spyi_sl_binding {
     uint32_t set, binding; // UINT32_MAX: none
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
+    uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
+    const spyi_type *texel; // of typed buffers; else NULL
 } spyi_sl_binding;
 
 // All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
@@ -6371,7 +6455,9 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 // >>remap.c
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
+// The code may grow by SPYI_CODE_ROOM words.
+enum { SPYI_CODE_ROOM = 8 };
+SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
 
 // >>entry.c
@@ -6711,6 +6797,24 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                       uint32_t count) {
+    spyi_field fields[SPYI_MOST_SLOTS];
+    char names[SPYI_MOST_SLOTS][16];
+    memset(fields, 0, sizeof fields);
+    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    for (uint32_t i = 0; i < count; ++i) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = element;
+    }
+    return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_bound_array(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
 }
 
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
@@ -8654,6 +8758,14 @@ static int64_t spyi_sl_printed_count(const char *name) {
     return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
 }
 
+bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_RESOURCE) return false;
+    unsigned shape = lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK;
+    return (shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ||
+            shape == SPYI_SL_SHAPE_TEXELS) &&
+           lib->spReflectionType_GetResourceAccess(slang) <= SPYI_SL_ACCESS_READ_WRITE;
+}
+
 const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -8694,10 +8806,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_ARRAY: {
-        const spyi_type *element =
-            spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        spyi_sl_type *inner = lib->spReflectionType_GetElementType(slang);
+        const spyi_type *element = spyi_sl_to_type(unit, live, inner, open);
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
+        else if (spyi_sl_is_buffer(lib, inner) && count >= 1 && count <= SPYI_MOST_SLOTS)
+            type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         break;
     }
     case SPYI_SL_KIND_ENUM: {
@@ -10435,8 +10549,8 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
-                              const spyi_sl_at *at) {
+static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
+                                          const spyi_type *type, const spyi_sl_at *at) {
     spyi_inputs *p = w->inputs;
     if (p->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
@@ -10445,7 +10559,7 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
         spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
         if (bindings) w->bindings = bindings;
         w->failed = w->failed || !items || !bindings;
-        if (w->failed) return;
+        if (w->failed) return NULL;
         w->capacity = capacity;
     }
     spyi_sl_binding *binding = &w->bindings[p->count];
@@ -10462,7 +10576,10 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    binding->count = 1;
+    binding->texel = NULL;
     w->failed = w->failed || !input->path;
+    return binding;
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -10504,10 +10621,33 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     spyi_sl_walk_input(w, element, path, at);
 }
 
-static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
-    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
-    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
-                                                                             : SPYI_INPUT_FOREIGN;
+// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
+                                 const spyi_type *type, const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    bool array = spyi_type_is_bound_array(type);
+    uint32_t count = array ? type->field_count : 1;
+    if (array) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
+        slang = lib->spReflectionType_GetElementType(slang);
+    }
+    bool buffer = spyi_sl_is_buffer(lib, slang);
+    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
+                                SPYI_SL_SHAPE_TEXELS;
+    const spyi_type *texel =
+        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
+               : NULL;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_text full = { NULL, 0, 0 };
+        spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
+        spyi_sl_binding *binding =
+            spyi_sl_add_input(w, buffer ? SPYI_INPUT_BUFFER : SPYI_INPUT_FOREIGN, spyi_text_str(&full),
+                              array ? type->fields[i].type : type, at);
+        spyi_text_free(&full);
+        if (!binding) return;
+        binding->count = i ? 0 : count;
+        binding->texel = texel;
+    }
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -10551,9 +10691,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
         spyi_sl_walk_fields(w, layout, path, &at);
     } else {
-        spyi_sl_add_input(
-            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
-            type, &at);
+        spyi_sl_add_resource(w, slang, path, type, &at);
     }
 }
 
@@ -10643,14 +10781,20 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 // >>compiler/remap.c ----------------------------------------------------------------------------------------
 
 // Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
-// without gaps: structured buffers, then uniform buffers. Source: SPIR-V 1.6, sections 3 and 2.16.
+// without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
+// that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
 
 enum { // of the SPIR-V enumerants
+    SPYI_OP_CAPABILITY = 17,
+    SPYI_OP_TYPE_IMAGE = 25,
+    SPYI_OP_TYPE_ARRAY = 28,
     SPYI_OP_TYPE_POINTER = 32,
     SPYI_OP_CONSTANT = 43,
     SPYI_OP_FUNCTION = 54,
+    SPYI_OP_PARAMETER = 55,
     SPYI_OP_CALL = 57,
     SPYI_OP_VARIABLE = 59,
+    SPYI_OP_TEXEL_POINTER = 60,
     SPYI_OP_LOAD = 61,
     SPYI_OP_COPY_MEMORY = 63,
     SPYI_OP_ACCESS_CHAIN = 65,
@@ -10661,6 +10805,13 @@ enum { // of the SPIR-V enumerants
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
+    SPYI_CAPABILITY_SHADER = 1,
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30, // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
+    SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
+    SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT = 56,
+    SPYI_CAPABILITY_TEXELS_DYNAMIC = 5304,
+    SPYI_CAPABILITY_RW_TEXELS_DYNAMIC = 5305,
     SPYI_STORAGE_CONSTANT = 0,
     SPYI_STORAGE_UNIFORM = 2,
     SPYI_STORAGE_PUSH = 9,
@@ -10670,9 +10821,11 @@ enum { // of the SPIR-V enumerants
 typedef struct spyi_code_id {
     uint32_t set, binding; // UINT32_MAX: not decorated so
     uint32_t storage;      // class, of variables; UINT32_MAX: is none
-    uint32_t type;         // of variables and pointers: what they lead to
+    uint32_t type;         // of variables and pointers: what they lead to; of arrays: the element
     uint32_t value;        // of constants
     uint32_t number;       // new binding
+    uint32_t image;        // of image types: where in the code
+    uint32_t function, position; // of parameters
 } spyi_code_id;
 
 // A variable is read as a whole, or one member of it.
@@ -10687,6 +10840,7 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
+    uint32_t function, parameters; // the one that is being read, and its parameters so far
     bool failed; // out of memory
 } spyi_code_scan;
 
@@ -10718,11 +10872,25 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         if (length == 4 && w[2] == SPYI_DECORATION_BINDING) spyi_code_at(s, w[1])->binding = w[3];
         if (length == 4 && w[2] == SPYI_DECORATION_SET) spyi_code_at(s, w[1])->set = w[3];
         break;
+    case SPYI_OP_TYPE_IMAGE:
+        if (length >= 9) spyi_code_at(s, w[1])->image = (uint32_t)(w - s->words);
+        break;
+    case SPYI_OP_TYPE_ARRAY:
+        if (length == 4) spyi_code_at(s, w[1])->type = w[2];
+        break;
     case SPYI_OP_TYPE_POINTER:
         if (length == 4) spyi_code_at(s, w[1])->type = w[3];
         break;
     case SPYI_OP_CONSTANT:
         if (length == 4) spyi_code_at(s, w[2])->value = w[3];
+        break;
+    case SPYI_OP_FUNCTION:
+        s->function = w[2];
+        s->parameters = 0;
+        break;
+    case SPYI_OP_PARAMETER:
+        spyi_code_at(s, w[2])->function = s->function;
+        spyi_code_at(s, w[2])->position = s->parameters++;
         break;
     case SPYI_OP_VARIABLE:
         if (length < 4) break;
@@ -10731,6 +10899,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         break;
     case SPYI_OP_ACCESS_CHAIN:
     case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        if (length >= 4) spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
         if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
         else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
         break;
@@ -10804,17 +10973,183 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
     return 0;
 }
 
+// >>typed buffers
+
+// Where the code has the image type of a variable, or of an array's elements; NULL: it is none.
+static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
+    const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
+    if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
+    return type->image == UINT32_MAX ? NULL : s->words + type->image;
+}
+
+// Operands of OpTypeImage.
+enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
+
+// SPIR-V's image format for texels of that type; 0: it has none.
+static uint32_t spyi_code_format(const spyi_type *texel) {
+    static const struct {
+        uint8_t scalar, formats[3]; // of one, two and four
+    } list[] = {
+        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
+        { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
+        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
+        if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];
+    return 0;
+}
+
+static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY; i += 2)
+        if (s->words[i + 1] == capability) return;
+    memmove(s->words + 7, s->words + 5, (s->count - 5) * sizeof *s->words);
+    s->words[5] = 2u << 16 | SPYI_OP_CAPABILITY;
+    s->words[6] = capability;
+    s->count += 2;
+}
+
+// Slang leaves the format of RWBuffer<float> and its vectors open, which not every device can read. All of them share one
+// type in the code, so it gets a format when they have the same one.
+static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
+                                 const spyi_sl_binding *bindings, uint32_t *image, uint32_t format) {
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
+    }
+    for (uint32_t id = 1; id < s->id_count; ++id) { // two equal types are not allowed
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
+            return;
+    }
+    image[SPYI_IMAGE_FORMAT] = format;
+}
+
+// Once formats were filled in, the code may need other capabilities.
+static void spyi_code_format_capabilities(spyi_code_scan *s) {
+    bool open = false, extended = false;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        open = open || w[SPYI_IMAGE_FORMAT] == 0;
+        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
+    }
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
+        if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
+            s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
+            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
+    if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
+}
+
+// false: a format that is not the memory's.
+static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                              spyi_text *messages) {
+    bool filled = false;
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        uint32_t *image = id ? spyi_code_image(s, id) : NULL,
+                 format = id ? spyi_code_format(bindings[i].texel) : 0;
+        if (!image || image[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        if (image[SPYI_IMAGE_FORMAT] == 0 && format) {
+            spyi_code_set_format(s, inputs, bindings, image, format);
+            filled = filled || image[SPYI_IMAGE_FORMAT];
+        }
+        if (image[SPYI_IMAGE_FORMAT] == 0 || image[SPYI_IMAGE_FORMAT] == format) continue;
+        spyi_text_add(messages, "the [format] of the shader parameter '%s' is not that of its elements, %s",
+                      inputs->items[i].path, bindings[i].texel->display);
+        return false;
+    }
+    if (filled) spyi_code_format_capabilities(s);
+    return true;
+}
+
+// Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
+static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
+                                    const spyi_sl_binding *bindings, spyi_text *messages) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) != SPYI_OP_TEXEL_POINTER || (w[0] >> 16) < 6) continue;
+        const uint32_t *image = spyi_code_image(s, w[3]);
+        if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
+            continue; // R32i, R32ui
+        const char *path = "?";
+        for (uint32_t k = 0; k < inputs->count; ++k)
+            if (bindings[k].texel && spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3])
+                path = inputs->items[k].path;
+        spyi_text_add(messages,
+                      "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
+                      "RWBuffer<uint>; take an RWStructuredBuffer",
+                      path);
+        return false;
+    }
+    return true;
+}
+
+// What stands behind a binding, once numbered.
+static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
+    const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
+    memset(slot, 0, sizeof *slot);
+    slot->count = (uint8_t)b->count;
+    if (!b->texel) return;
+    slot->kind =
+        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
+    slot->scalar = (uint8_t)b->texel->scalar;
+    slot->columns = (uint8_t)b->texel->columns;
+}
+
+// Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
+static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
+    const spyi_code_id *p = spyi_code_at(s, id);
+    if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_CALL && w[3] == p->function && (w[0] >> 16) > 4 + p->position &&
+            !spyi_code_is_constant(s, w[4 + p->position], depth - 1))
+            return false;
+    }
+    return true;
+}
+
+// Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
+static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
+    bool kinds[3] = { false, false, false };
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        uint32_t op = w[0] & 0xffffu;
+        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5)
+            continue;
+        uint32_t number = spyi_code_at(s, w[3])->number;
+        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS && !spyi_code_is_constant(s, w[4], 8))
+            kinds[inputs->slots[number].kind] = true;
+    }
+    if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
+    if (kinds[SPYI_SLOT_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
+    if (kinds[SPYI_SLOT_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
+}
+
+// >>numbers
+
+// A byte-address buffer is a variable for each width that it is read in, all of one binding.
+static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
+    const spyi_code_id was = s->ids[first];
+    for (uint32_t id = first; id < s->id_count; ++id)
+        if (s->ids[id].storage == was.storage && s->ids[id].set == was.set &&
+            s->ids[id].binding == was.binding)
+            s->ids[id].number = number;
+}
+
 static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strchr(p->path, '.'); // not a part of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // not a part of a parameter
             if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
-            uint32_t id = spyi_code_find(s, &bindings[i], SPYI_STORAGE_BUFFER);
+            uint32_t id = spyi_code_find(s, &bindings[i],
+                                         bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
-            if (id) s->ids[id].number = (uint32_t)p->slot;
+            if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
+            if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }
     for (uint32_t i = 0; i < inputs->count; ++i) {
@@ -10846,11 +11181,11 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(
-            messages,
-            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-            "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
-            input ? input->path : "?", input ? input->type->display : "?");
+        spyi_text_add(messages,
+                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                      "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
+                      "ParameterBlock and plain data can",
+                      input ? input->path : "?", input ? input->type->display : "?");
         return false;
     }
     if (pushed <= 1) return true;
@@ -10871,17 +11206,21 @@ static void spyi_code_patch(spyi_code_scan *s) {
     }
 }
 
-bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                      spyi_text *messages) {
     spyi_code_scan s;
     memset(&s, 0, sizeof s);
     s.words = words;
-    s.count = count;
+    s.count = *count;
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
+    good = good && spyi_code_formats(&s, inputs, bindings, messages);
+    good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);
+    if (good) spyi_code_dynamic(&s, inputs);
     if (good) spyi_code_patch(&s);
+    *count = s.count;
     free(s.ids);
     free(s.uses);
     return good;
@@ -10943,9 +11282,9 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else
-        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
-                               messages);
+    size_t count = code->size / sizeof(uint32_t);
+    good = good && spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+    code->size = count * sizeof(uint32_t);
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
@@ -11003,7 +11342,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
-        code->data = malloc(code->size + 4);
+        code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
@@ -16604,6 +16943,7 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
@@ -16637,7 +16977,7 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
@@ -17592,12 +17932,14 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
-// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
+// Here the value is checked.
 static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    const spyi_type *held = type->element ? type->element : type;
+    spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
     else spyi_bound_free(&inner);
     spyi_text_free(&problem);
@@ -17641,7 +17983,8 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
                            type->fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
+                          type->fields[f].name);
             good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
@@ -17673,9 +18016,9 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+    if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
-        type = type->element;
+        if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
@@ -18042,8 +18385,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be "
-            "passed; StructuredBuffer can)",
+            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -18115,8 +18457,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
-                               "be passed (textures, "
-                               "samplers, typed buffers; StructuredBuffer can)",
+                               "be passed (textures, samplers)",
                                open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
@@ -19520,7 +19861,7 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
-// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2".
+// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2". Arrays have no base.
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
     char *arguments[2];
@@ -19828,16 +20169,18 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 // >>kinds/buffer.c ------------------------------------------------------------------------------------------
 
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters.
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool structured, writes;
+    bool typed, texels, writes; // its elements have a type; they are texels
 } spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false },
-    { "RWStructuredBuffer", true, true },
-    { "ByteAddressBuffer", false, false },
-    { "RWByteAddressBuffer", false, true },
+    { "StructuredBuffer", true, false, false },
+    { "RWStructuredBuffer", true, false, true },
+    { "ByteAddressBuffer", false, false, false },
+    { "RWByteAddressBuffer", false, false, true },
+    { "Buffer", true, true, false },
+    { "RWBuffer", true, true, true },
 };
 
 static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
@@ -19853,7 +20196,7 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
-    if (family && family->structured) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
     bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
                 value->rank >= fit.consumed;
     spyi_free_parts(&parts);
@@ -19861,6 +20204,7 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     leaf->binds = true;
     leaf->reads = true;
     leaf->writes = family->writes;
+    leaf->texels = family->texels;
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     for (uint32_t d = 0; d < fit.consumed; d++)
@@ -19877,23 +20221,42 @@ static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, s
     spyi_text_add(out, "%s", at->field);
 }
 
+// What the device says to the elements of a typed buffer.
+static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
+                                     spyi_text *error) {
+    const spyi_type *texel = leaf->element;
+    bool plain = texel->kind == SPYI_TYPE_SCALAR || texel->kind == SPYI_TYPE_VECTOR;
+    uint8_t use = leaf->writes ? SPYI_TEXEL_WRITES : SPYI_TEXEL_READS;
+    uint64_t count = size / spyi_type_device_stride(texel);
+    if (!plain || !(limits->texels[texel->scalar][texel->columns - 1] & use))
+        spyi_text_add(error, "the device '%s' has no texels of format %s for %s; take a %sStructuredBuffer",
+                      limits->info.name, texel->display, leaf->type->display, leaf->writes ? "RW" : "");
+    else if (count > limits->max_texels)
+        spyi_text_add(error, "%s of %llu elements is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)count, (unsigned long long)limits->max_texels);
+    else return true;
+    return false;
+}
+
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
+    uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
+    uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
     (void)field;
+    if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
-    else if (at % limits->binding_alignment)
+    else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
-                      leaf->type->display, limits->binding_alignment, (unsigned long long)t->begin_bytes);
-    else if (size > limits->max_binding_bytes || limits->max_bindings == 0)
+                      leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
+    else if (size > most || limits->max_bindings == 0)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size,
-                      (unsigned long long)(limits->max_bindings ? limits->max_binding_bytes : 0));
+                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
     else return true;
     return false;
 }
@@ -19902,7 +20265,7 @@ static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
                                                   spyi_buffer_bind, spyi_buffer_field,
                                                   spyi_buffer_load, spyi_buffer_check };
 
-// >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
+// >>ConstantBuffer<T> and arrays of buffers: bound too, wherever this kernel has their parts
 
 static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     (void)leaf, (void)value, (void)field, (void)error;
@@ -19943,6 +20306,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
@@ -20153,12 +20517,12 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
+    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
-                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
+                            ? "; it takes a tensor"
                             : NULL;
     spyi_free_parts(&parts);
     return takes;
@@ -20695,7 +21059,8 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         size_t length = strlen(input->path);
         if (input->parameter) continue;
         globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
             spyi_text_clear(&fields); // parts come after what they are parts of
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
@@ -20862,7 +21227,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             free(leaf->path);
             leaf->path = spyi_strdup(spyi_text_str(&name));
             spyi_text_free(&name);
-            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
+            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+            if (status == SPY_OK && leaf->binds)
+                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
     spyi_bound_free(&bound);
@@ -20953,7 +21322,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
 static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
@@ -20964,7 +21333,7 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
             status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
         const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
         status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
     }
@@ -21235,6 +21604,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
         desc.binding_count = variant->feeds.binding_count;
+        desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
@@ -21541,13 +21911,20 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
+// Bindings that a value may need: one, or one for each tensor in a struct or an array of buffers.
+static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
+    uint32_t count = 0, end = spyi_value_end(values->items, value);
+    for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
+    return count ? count : 1;
+}
+
 static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                spyi_launch *launch) {
     uint64_t largest = 0;
     uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        memory_leaves += b->leaves[i].binds;
+        if (b->leaves[i].binds) memory_leaves += spyi_tensor_count(values, b->leaves[i].value);
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -21734,7 +22111,9 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
     if (!launch->repeatable || values->thread_count.rank) return false;
-    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    const spyi_limits *limits = &plan->function->object.device->base->limits;
+    uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
+                                                                        : limits->texel_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;

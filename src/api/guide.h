@@ -172,7 +172,7 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, typed buffers, and results of an interface type. A struct given
+// What cannot be passed yet: textures, samplers, and results of an interface type. A struct given
 // whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
@@ -419,11 +419,25 @@
 //
 // >>guide 21: buffers and shader parameters
 //
-// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
-// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
-// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
-// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
-// arguments may stand beside all of these.
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T or of its
+// scalars in trailing dimensions. A view must begin at a multiple of the device's alignment (the error says
+// which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
+// it. Element-wise arguments may stand beside all of these.
+//
+// Buffer<T> and RWBuffer<T> are for T of 8, 16 or 32 bits, one, two or four of them (three where the device can),
+// and their tensors hold T itself: a [format] that says otherwise is refused, and so are atomic operations but on
+// int and uint. Every device has float, int, uint and their vectors of two and four to read and write; an error
+// names a format that it lacks. A device without StorageImageReadWithoutFormat takes RWBuffers of float vectors of
+// one length in a kernel, or [format("rgba32f")] and the like on each.
+//
+// An array of buffers, StructuredBuffer<float> b[3], takes a struct of tensors:
+//
+//     spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, z)))
+//
+// Its elements are chosen by a number that is the same for all threads of a group; else Slang wants
+// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays,
+// of unknown size, and of structs with buffers in them are refused.
 //
 // Global shader parameters of a module, and of those that it imports or links, are given with the call:
 //
@@ -434,7 +448,7 @@
 //                                                spy_arg_data("scene.light", &light, sizeof light)) };
 //     spy_call_with(function, args, &o);
 //
-// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// Names are paths: fields by ".name", elements by "[2]", of arrays of buffers too. A struct may be given whole (spy_arg_data), by its fields
 // (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
 // Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
 // library's tensor types; data in uniform buffers comes from host memory. A name that the modules do not have, or
@@ -444,7 +458,7 @@
 // each call. Values change from call to call without a new kernel; other kinds or names of values are another
 // kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding each.
 //
-// Not yet: textures, samplers, typed buffers, arrays of buffers, and push constants of the module's own: a
-// kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's own business: each
-// kernel's bindings are numbered anew. Buffers may be the same memory as each other and as element-wise
-// arguments: nothing checks what threads then do to each other.
+// Not yet: textures, samplers, and push constants of the module's own: a kernel that
+// uses one is refused by its name. [[vk::binding]] numbers are the module's
+// own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
+// element-wise arguments: nothing checks what threads then do to each other.

@@ -226,12 +226,14 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
-// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
+// Here the value is checked.
 static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    const spyi_type *held = type->element ? type->element : type;
+    spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
     else spyi_bound_free(&inner);
     spyi_text_free(&problem);
@@ -275,7 +277,8 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
                            type->fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
+                          type->fields[f].name);
             good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
@@ -307,9 +310,9 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+    if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
-        type = type->element;
+        if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;

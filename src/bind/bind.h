@@ -143,6 +143,7 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
@@ -176,7 +177,7 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,

@@ -106,8 +106,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be "
-            "passed; StructuredBuffer can)",
+            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -179,8 +178,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
         } else if (!spyi_view_type(a, v, 0, 0)) {
             possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
-                               "be passed (textures, "
-                               "samplers, typed buffers; StructuredBuffer can)",
+                               "be passed (textures, samplers)",
                                open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;

@@ -69,7 +69,8 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         size_t length = strlen(input->path);
         if (input->parameter) continue;
         globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
             spyi_text_clear(&fields); // parts come after what they are parts of
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
@@ -236,7 +237,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             free(leaf->path);
             leaf->path = spyi_strdup(spyi_text_str(&name));
             spyi_text_free(&name);
-            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
+            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+            if (status == SPY_OK && leaf->binds)
+                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
     spyi_bound_free(&bound);
@@ -327,7 +332,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
 static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
@@ -338,7 +343,7 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
             status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
         const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
         status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
     }

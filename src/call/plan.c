@@ -203,6 +203,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.block_size = variant->emitted.block_size;
         desc.block_by_address = variant->emitted.block_by_address;
         desc.binding_count = variant->feeds.binding_count;
+        desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);

@@ -28,8 +28,8 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
-                              const spyi_sl_at *at) {
+static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
+                                          const spyi_type *type, const spyi_sl_at *at) {
     spyi_inputs *p = w->inputs;
     if (p->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
@@ -38,7 +38,7 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
         spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
         if (bindings) w->bindings = bindings;
         w->failed = w->failed || !items || !bindings;
-        if (w->failed) return;
+        if (w->failed) return NULL;
         w->capacity = capacity;
     }
     spyi_sl_binding *binding = &w->bindings[p->count];
@@ -55,7 +55,10 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    binding->count = 1;
+    binding->texel = NULL;
     w->failed = w->failed || !input->path;
+    return binding;
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -97,10 +100,33 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     spyi_sl_walk_input(w, element, path, at);
 }
 
-static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
-    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
-    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
-                                                                             : SPYI_INPUT_FOREIGN;
+// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
+                                 const spyi_type *type, const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    bool array = spyi_type_is_bound_array(type);
+    uint32_t count = array ? type->field_count : 1;
+    if (array) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
+        slang = lib->spReflectionType_GetElementType(slang);
+    }
+    bool buffer = spyi_sl_is_buffer(lib, slang);
+    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
+                                SPYI_SL_SHAPE_TEXELS;
+    const spyi_type *texel =
+        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
+               : NULL;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_text full = { NULL, 0, 0 };
+        spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
+        spyi_sl_binding *binding =
+            spyi_sl_add_input(w, buffer ? SPYI_INPUT_BUFFER : SPYI_INPUT_FOREIGN, spyi_text_str(&full),
+                              array ? type->fields[i].type : type, at);
+        spyi_text_free(&full);
+        if (!binding) return;
+        binding->count = i ? 0 : count;
+        binding->texel = texel;
+    }
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -144,9 +170,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
         spyi_sl_walk_fields(w, layout, path, &at);
     } else {
-        spyi_sl_add_input(
-            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
-            type, &at);
+        spyi_sl_add_resource(w, slang, path, type, &at);
     }
 }
 

@@ -327,6 +327,24 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     return spyi_type_intern(types, &t);
 }
 
+const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                       uint32_t count) {
+    spyi_field fields[SPYI_MOST_SLOTS];
+    char names[SPYI_MOST_SLOTS][16];
+    memset(fields, 0, sizeof fields);
+    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    for (uint32_t i = 0; i < count; ++i) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = element;
+    }
+    return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_bound_array(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
+}
+
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     t.name = spyi_strdup(name);

@@ -742,7 +742,7 @@ static void test_strict_broadcasting(void **state) {
     spy_tensor *m = make(SPY_FLOAT32, SPY_SHAPE(2, 3), NULL), *r = ramp(3, 0), *r1 = make(SPY_FLOAT32, SPY_SHAPE(1, 3), NULL), *out = NULL;
     OK(spy_tensor_fill(m, 5));
     OK(spy_tensor_fill(r1, 2));
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(f, SPY_ARGS(spy_arg_tensor("a", m), spy_arg_tensor("b", r), spy_out_tensor("_result", &out))), "sub", "'b'", "strict_broadcasting");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(f, SPY_ARGS(spy_arg_tensor("a", m), spy_arg_tensor("b", r), spy_out_tensor("_result", &out))), "sub", "'b'", "Strict broadcasting");
     assert_null(out);
     OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", m), spy_arg_tensor("b", r1), spy_out_tensor("_result", &out)))); // size 1 still stretches
     FLOATS(out, 3, 3, 3, 3, 3, 3);

@@ -42,8 +42,7 @@ static const char buffers_source[] =
     "void store(RWByteAddressBuffer b, int i) { b.Store(4 * i, uint(i * i)); }\n"
     "int size(StructuredBuffer<float> table) { uint n, stride; table.GetDimensions(n, stride); return int(n); }\n"
     "T any<T>(StructuredBuffer<T> table, int i) { return table[i]; }\n"
-    "float both(StructuredBuffer<float> x, StructuredBuffer<float> y, int i, float z) { return x[i] * y[i] + z; }\n"
-    "float typed(Buffer<float> b, int i) { return b[i]; }\n";
+    "float both(StructuredBuffer<float> x, StructuredBuffer<float> y, int i, float z) { return x[i] * y[i] + z; }\n";
 
 static void test_buffers(void **state) {
     (void)state;
@@ -128,7 +127,6 @@ static void test_bad_buffers(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(pick, SPY_ARGS(spy_arg_tensor("table", shifted), i)), "'table'", "multiple of");
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(pick, SPY_ARGS(spy_arg_tensor("table", none), i)), "'table'", "at least one element");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(pick, SPY_ARGS(spy_arg_f32("table", 1), i)), "'table'");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(m, "typed"), SPY_ARGS(spy_arg_tensor("b", x), i)), "'b'", "StructuredBuffer");
 }
 
 // ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, beside other parameters and each other.
@@ -197,8 +195,6 @@ static const char globals_source[] =
     "RWStructuredBuffer<uint> bins;\n"
     "ByteAddressBuffer raw;\n"
     "Texture2D image;\n"
-    "StructuredBuffer<float> several[4];\n"
-    "Buffer<float4> texels;\n"
     "float scaled(int i) { return gain * i; }\n"
     "float along(int i) { return dir[i]; }\n"
     "float lit(int i) { Light l = lights[i]; return l.on ? l.color.x + l.color.z * l.power : -1; }\n"
@@ -219,9 +215,7 @@ static const char globals_source[] =
     "float see(int i) { mixed.seen[i] = mixed.scale * i; return gain; }\n"
     "uint word(int i) { return raw.Load(4 * i); }\n"
     "float pointed(int i) { return address[i]; }\n"
-    "float pictured(int i) { return image.Load(int3(i, 0, 0)).x; }\n"
-    "float of_several(int i) { return several[i][0]; }\n"
-    "float texel(int i) { return texels[i].x; }\n";
+    "float pictured(int i) { return image.Load(int3(i, 0, 0)).x; }\n";
 
 static void test_loose_globals(void **state) {
     (void)state;
@@ -673,8 +667,6 @@ static void test_bad_globals(void **state) {
     BAD(SPY_ERROR_TYPE_MISMATCH, scaled, SPY_ARGS(spy_out_f32("gain", &r)), "'gain'");
     BAD(SPY_ERROR_OUT_OF_RANGE, scaled, SPY_ARGS(spy_arg_f32("gain", 1), spy_arg_f32("lights[0].power", 1), spy_arg_f64("unread", 0.5)), "'unread'", "0.5");
     BAD(SPY_ERROR_COMPILE, fn(m, "pictured"), SPY_ARGS(spy_arg_f32("gain", 1)), "'image'", "Texture2D", "cannot be given");
-    BAD(SPY_ERROR_COMPILE, fn(m, "of_several"), SPY_ARGS(spy_arg_f32("gain", 1)), "'several'", "cannot be given");
-    BAD(SPY_ERROR_COMPILE, fn(m, "texel"), SPY_ARGS(spy_arg_f32("gain", 1)), "'texels'", "StructuredBuffer");
     // The device works on as before.
     o = globals_of(SPY_ARGS(spy_arg_f32("gain", 2)));
     OK(spy_call_with(scaled, SPY_ARGS(spy_arg_i32("i", 4), spy_out_f32("_result", &r)), &o));

@@ -1450,7 +1450,7 @@ static void test_refused(void **state) {
                                             spy_arg_tensor("_result", t))),
           "_result", "'t'");
     // Instances.
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("Particle.next"), SPY_NO_ARGS), "'this'", "missing");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("Particle.next"), SPY_NO_ARGS), "'this'", "not specified");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("Particle.next"), SPY_ARGS(spy_arg_tensor("this", t))),
           "'this'", "Particle");
     assert_null(spy_find_function(module, "Particle.nothing"));

@@ -220,7 +220,7 @@ static void test_bad_input(void **state) {
           SPY_ARGS(spy_arg_f32("a", 1), spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(3), NULL)), "argument 'b'",
           "expected a host array, got NULL");
     FAILS(SPY_ERROR_NOT_FOUND, fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("c", 1)),
-          "no parameter 'c'");
+          "No parameter named 'c'");
     FAILS(SPY_ERROR_TYPE_MISMATCH, fn("shade"),
           SPY_ARGS(spy_arg_f32("s", 1), spy_arg_f32("v", 1), spy_arg_tensor("x", five),
                    spy_arg_tensor("hits", six)),
