@@ -295,6 +295,7 @@ enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS, NUMBER };
 const spyp_converter *spyp_converter_of(PyObject *object) {
     spyp_math_info info;
     const spyp_converter *own;
+    if ((own = spyp_extension_converter(object)) || PyErr_Occurred()) return own;
     if (PyBool_Check(object)) return &spyp_converter_table[BOOL];
     if (PyObject_TypeCheck(object, spyp.tensor)) return &spyp_converter_table[TENSOR];
     if (spyp_math_view(object, &info)) return &spyp_converter_table[MATH];

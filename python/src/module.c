@@ -197,6 +197,7 @@ static int spyp_names_ready(void) {
         { &spyp.s_name, "name" },
         { &spyp.s_this, "this" },
         { &spyp.s_signature, "slangpy_signature" },
+        { &spyp.s_to_cursor, "to_cursor" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return -1;
@@ -225,8 +226,9 @@ static int spyp_module_exec(PyObject *module) {
     spyp.module = module;
     if (spyp_names_ready() < 0 || spyp_exceptions_ready(module) < 0 || spyp_device_ready(module) < 0 ||
         spyp_modules_ready(module) < 0 || spyp_function_ready(module) < 0 || spyp_tensor_ready(module) < 0 ||
-        spyp_values_ready(module) < 0 || spyp_buffer_ready(module) < 0 ||
-        spyp_encoder_ready(module) < 0 || spyp_math_ready(module) < 0)
+        spyp_values_ready(module) < 0 || spyp_buffer_ready(module) < 0 || spyp_encoder_ready(module) < 0 ||
+        spyp_math_ready(module) < 0 || spyp_reflection_ready(module) < 0 || spyp_resolve_ready(module) < 0 ||
+        spyp_extension_ready(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
 }

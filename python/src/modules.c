@@ -39,6 +39,14 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         if (s->info->kind == SPY_TYPE_SCALAR) dtype->scalar = s->info->dtype;
         return 0;
     }
+    const spy_type_info *info = spyp_reflection_type(object, &dtype->from);
+    if (info) {
+        dtype->keeps = Py_NewRef(object);
+        dtype->module = dtype->from->module;
+        dtype->type = info->name;
+        if (info->kind == SPY_TYPE_SCALAR) dtype->scalar = info->dtype;
+    }
+    if (info || PyErr_Occurred()) return info ? 0 : -1;
     if (object == (PyObject *)&PyFloat_Type) dtype->scalar = SPY_FLOAT32;
     else if (object == (PyObject *)&PyLong_Type) dtype->scalar = SPY_INT32;
     else if (object == (PyObject *)&PyBool_Type) dtype->scalar = SPY_BOOL;

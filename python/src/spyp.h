@@ -31,6 +31,9 @@ typedef struct spyp_state {
     // interned names
     PyObject *s_result, *s_append_to, *s_thread_count, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
+    PyTypeObject *reflections[10], *binding, *resolution; // reflections: by spyp_reflected
+    PyObject *s_to_cursor;
+    PyObject *python_types, *cursor_types; // dict: type -> function(value), see extension.c
     PyObject *numpy;  // the module, once it was needed
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // arrays.c, cursor.c
@@ -263,6 +266,17 @@ spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with 
 spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
 
+// >>reflection, extension
+
+// The type that a TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is neither.
+const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module);
+PyObject *spyp_resolution_make(const spy_resolution *resolution);
+PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs); // call.c
+// A value of a class that users have registered: `converter` makes an argument of it; NULL: it is none.
+const spyp_converter *spyp_extension_converter(PyObject *object);
+// What such a value is in memory (a new reference); NULL without an error: itself.
+PyObject *spyp_extension_value(PyObject *object);
+
 // >>results
 
 PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const void *data); // in C's layout
@@ -329,7 +343,9 @@ int spyp_tensor_ready(PyObject *module);
 int spyp_values_ready(PyObject *module);
 int spyp_buffer_ready(PyObject *module);
 int spyp_encoder_ready(PyObject *module);
-
+int spyp_reflection_ready(PyObject *module);
+int spyp_resolve_ready(PyObject *module);
+int spyp_extension_ready(PyObject *module);
 // >>helpers of all files
 
 PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference
