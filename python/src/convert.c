@@ -306,7 +306,7 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];
-    if (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__")) return &spyp_converter_table[NUMBER];
+    if (!PyType_Check(object) && (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__"))) return &spyp_converter_table[NUMBER];
     PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     return NULL;
 }
