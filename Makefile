@@ -76,7 +76,7 @@ build/headers.stamp: src/manifest tools/amalgamate LICENSE $(wildcard $(listed))
 	@touch $@
 $(headers): build/headers.stamp ;
 
-build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang,$(listed)))
+build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang %.cuh,$(listed)))
 	@mkdir -p $(@D)
 	tools/amalgamate --embed $@
 
