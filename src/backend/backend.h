@@ -40,7 +40,7 @@ typedef struct spyi_binding {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // > 0, at most limits.max_uniform_bytes
+    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
 
 // SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.

@@ -53,12 +53,27 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
+    else if (unit->compiler->target == SPYI_TARGET_CUDA)
+        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings, messages);
     else
         good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
                                messages);
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
+}
+
+// How much of the text is Slang's prelude, which it begins with.
+static size_t spyi_code_prelude(const spyi_unit *unit, const spyi_code *code) {
+    spyi_sl_global *global = unit->compiler->library->global;
+    spyi_sl_blob *prelude = NULL;
+    size_t size = 0;
+    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
+    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
+        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
+        size = prelude->v->getBufferSize(prelude);
+    spyi_sl_blob_free(&prelude);
+    return size;
 }
 
 // >>string literals
@@ -120,8 +135,11 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                spyi_code_place(unit, live, linked, code, messages);
+            } else {
+                code->prelude_size = spyi_code_prelude(unit, code);
+                ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
         if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)

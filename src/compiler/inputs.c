@@ -3,6 +3,9 @@
 // Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
 // ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
 // Source: Slang's user guide, "Using the Reflection API".
+//
+// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
+// buffer in what is around it. Loose globals lie in one that has no address.
 #include "compiler/internal.h"
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
@@ -13,6 +16,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
+    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -25,6 +29,7 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
+    bool cuda;
     bool failed; // out of memory
 } spyi_sl_walk;
 
@@ -50,6 +55,12 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
+    if (w->cuda) {
+        binding->set = 0;
+        binding->binding = at->holder;
+        w->failed = w->failed || !input->path;
+        return;
+    }
     bool data = kind == SPYI_INPUT_DATA,
          bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
@@ -79,6 +90,18 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
+// CUDA: one more uniform buffer, whose address lies where `at` stands.
+static void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size) {
+    spyi_inputs *p = w->inputs;
+    w->failed = w->failed || p->uniform_count == SPYI_MOST_UNIFORMS;
+    if (w->failed) return;
+    p->uniform_place[p->uniform_count].holder = holder;
+    p->uniform_place[p->uniform_count].offset = (uint32_t)at->offset;
+    p->uniform_size[p->uniform_count] = (uint32_t)size;
+    at->holder = p->uniform_count++;
+    at->data_size = size;
+}
+
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
@@ -93,6 +116,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
                                                        SPYI_SL_CATEGORY_UNIFORM);
+    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
@@ -134,7 +158,8 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+    bool foreign = kind == SPYI_SL_KIND_RESOURCE && spyi_sl_resource_kind(w, slang) == SPYI_INPUT_FOREIGN;
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && !foreign)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
@@ -161,11 +186,13 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
+    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
     spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
-    if (entry_place) {
+    at.holder = SPYI_HOLDER_BLOCK;
+    if (entry_place && !w.cuda) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
@@ -180,6 +207,10 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
+    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
+                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;

@@ -186,7 +186,7 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
 } spyi_sl_binding;
 
@@ -199,6 +199,12 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
+
+// >>text.c
+
+// The same for CUDA text: nothing has to be numbered anew there.
+SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                                 spyi_text *messages);
 
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.

@@ -16,6 +16,20 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
+// >>targets
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
+    static const spyi_path paths[] = {
+        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
+        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
+        // parameter would first be copied whole.
+        { true, true, "uint" },
+        // CUDA's arguments lie in constant memory, and bools in bytes.
+        { false, false, "uint8_t" },
+    };
+    return &paths[target];
+}
+
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
@@ -27,12 +41,12 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
-// As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
-static void spyi_spell_memory(const spyi_type *type, spyi_text *out) {
+// As a type is declared in memory: bare bools are integers there.
+static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "uint");
-    else spyi_text_add(out, "uint%u", type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
+    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
@@ -49,11 +63,12 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_type *from, const char *expression, spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
+                             spyi_text *out) {
     if (!spyi_bare_bool(from)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(from, out);
+        spyi_spell_memory(s, from, out);
         spyi_text_add(out, "(%s)", expression);
     }
 }
@@ -104,14 +119,13 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
-// Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
-// places: those go scalar by scalar.
-static bool spyi_is_long_vector(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_VECTOR && type->columns > 2 && spyi_scalar_size(type->scalar) == 8;
+static bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
+    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+           spyi_scalar_size(type->scalar) == 8;
 }
 
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(spyi_memory_type(s, i));
+    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
 // Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
@@ -184,10 +198,10 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
     if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
-        spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
+        spyi_spell_memory(s, spyi_type_scalar(s->types, memory->scalar), &type);
         spyi_text_add(&type, "%u", s->key->width);
     } else {
-        spyi_spell_memory(spyi_is_split(s, i) ? memory->element : memory, &type);
+        spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
@@ -280,7 +294,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(type))
+            if (spyi_is_long_vector(s, type))
                 spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
                                spyi_spell(type->element), name, type->columns);
             else
@@ -361,7 +375,7 @@ static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     uint32_t n = memory->columns;
     spyi_text value = { NULL, 0, 0 };
     if (n > 1) {
-        spyi_spell_memory(memory, &value);
+        spyi_spell_memory(s, memory, &value);
         spyi_text_add(&value, "(");
     }
     for (uint32_t c = 0; c < n; c++) {
@@ -384,7 +398,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -435,7 +449,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, type, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -452,7 +466,7 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     uint32_t n = spyi_components(s, i);
     spyi_text type = { NULL, 0, 0 };
-    spyi_spell_memory(spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
     spyi_text_add(&type, "%u", s->key->width);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
@@ -535,7 +549,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
-    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);

@@ -1,4 +1,5 @@
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters. Where there is nothing
+// to bind to (CUDA) they are fields: an address and a count of elements, or of bytes.
 #include "kinds/kinds.h"
 
 static const struct spyi_buffer_family {
@@ -29,7 +30,9 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
                 value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;
-    leaf->binds = true;
+    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    leaf->field_size = leaf->binds ? 0 : 16;
+    leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
     leaf->consumed = value->rank;
@@ -48,11 +51,17 @@ static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, s
     spyi_text_add(out, "%s", at->field);
 }
 
+// Fills the field of what is not bound.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
-    (void)field;
+    if (field) {
+        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
+        uint64_t parts[2] = { t->storage->chunk.address + at, size };
+        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
+        memcpy(field, parts, sizeof parts);
+    }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
                       t->contiguous ? "%s needs at least one element"
