@@ -121,9 +121,39 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
+// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
+static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                              spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_inputs inputs;
+    memset(&inputs, 0, sizeof inputs);
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &inputs, &bindings);
+    for (uint32_t i = 0; good && i < inputs.count; ++i) {
+        const spyi_input *p = &inputs.items[i];
+        uint32_t uniform = bindings[i].binding;
+        size_t prefix = strlen(SPYI_HOLDER_PREFIX);
+        if (p->type->kind != SPYI_TYPE_VECTOR || uniform >= inputs.uniform_count || p->offset ||
+            inputs.uniform_place[uniform].holder == SPYI_HOLDER_NONE ||
+            inputs.uniform_size[uniform] != p->type->device_size)
+            continue;
+        spyi_text_add(messages,
+                      "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
+                      "that: put the vector into a struct",
+                      p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
+        good = false;
+    }
+    free(bindings);
+    spyi_inputs_free(&inputs);
+    return good;
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                            spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
+    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages)) return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {

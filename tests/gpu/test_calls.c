@@ -32,13 +32,12 @@ static void expect_floats(spy_tensor *t, const float *expected, size_t count, in
     float *got = (float *)malloc(size + 1);
     assert_true(size >= count * sizeof(float));
     gpu_ok(spy_tensor_read(t, got, size), "spy_tensor_read", __FILE__, line);
-    for (size_t i = 0; i < count; i++) {
-        if (got[i] == expected[i]) continue;
+    size_t i = 0;
+    while (i < count && got[i] == expected[i]) i++;
+    if (i < count)
         print_error("line %d: element %zu is %g, expected %g\n", line, i, (double)got[i], (double)expected[i]);
-        free(got);
-        fail();
-    }
     free(got);
+    if (i < count) fail();
 }
 #define FLOATS(tensor, ...)                                                                                   \
     do {                                                                                                      \
