@@ -161,8 +161,7 @@ static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi
     static const uint32_t whole[1] = { 0 };
     const uint32_t *threads = plan->bound.options.threads;
     desc->group_size = e->group_size;
-    for (int i = 0; i < 3; i++)
-        desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
     desc->block_size = e->block_size;
     desc->block_by_address = e->block_by_address;
     desc->params = plan->bound.shader ? plan->function->entry.places : whole;

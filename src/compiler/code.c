@@ -54,7 +54,8 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
     else if (unit->compiler->target == SPYI_TARGET_CUDA)
-        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings, messages);
+        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
+                                   messages);
     else
         good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
                                messages);
@@ -139,10 +140,11 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
             inputs.uniform_place[uniform].holder == SPYI_HOLDER_NONE ||
             inputs.uniform_size[uniform] != p->type->device_size)
             continue;
-        spyi_text_add(messages,
-                      "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
-                      "that: put the vector into a struct",
-                      p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
+        spyi_text_add(
+            messages,
+            "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
+            "that: put the vector into a struct",
+            p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
         good = false;
     }
     free(bindings);
@@ -153,7 +155,8 @@ static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compo
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                            spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
-    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages)) return false;
+    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
+        return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {

@@ -216,7 +216,7 @@ typedef struct spyi_inputs {
     uint32_t count;
     uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
     spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // SPYI_TARGET_CUDA
 } spyi_inputs;
 
@@ -241,7 +241,8 @@ SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t h
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 typedef struct spyi_code {
-    void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0); or CUDA text with its NUL
+    void *
+        data; // SPIR-V words, ready for the driver (OpSource language patched to 0); or CUDA text with its NUL
     size_t size;
     size_t prelude_size;    // of the text: Slang's prelude, with which it begins
     uint8_t hash[20];       // Slang's entry-point hash

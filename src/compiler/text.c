@@ -23,7 +23,8 @@ static bool spyi_text_is(const char *at, const char *name, size_t size) {
 }
 
 // Whether the text has `before`, a number if `counted`, `then`, and that name.
-static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name, size_t size) {
+static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name,
+                          size_t size) {
     for (const char *c = strstr(body, before); c; c = strstr(c + 1, before)) {
         const char *at = c + strlen(before);
         while (*then && *at >= '0' && *at <= '9') at++;
@@ -51,16 +52,18 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         uint32_t uniform = bindings[i].binding;
         if (!spyi_text_uses(body, p)) continue;
         if (p->kind == SPYI_INPUT_FOREIGN) {
-            spyi_text_add(messages,
-                          "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                          "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
-                          p->path, p->type->display);
+            spyi_text_add(
+                messages,
+                "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                p->path, p->type->display);
             return false;
         }
         if (p->kind != SPYI_INPUT_DATA || uniform >= inputs->uniform_count) continue;
         p->used = true;
         p->slot = (int32_t)uniform;
-        for (uint32_t at = uniform; at < inputs->uniform_count && !used[at];) { // with all that hold its address
+        for (uint32_t at = uniform;
+             at < inputs->uniform_count && !used[at];) { // with all that hold its address
             used[at] = true;
             at = inputs->uniform_place[at].holder;
         }

@@ -314,7 +314,8 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     else if (threads[1] * threads[2] > 1)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
     if (out->block_size && (out->block_by_address || !s->path->block_is_global))
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi", out->block_by_address ? "*" : "");
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+                      out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
                   out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"

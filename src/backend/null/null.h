@@ -42,7 +42,7 @@ typedef struct spyi_null_desc {
     // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
-    spyi_text *report;            // the test's own text for broken rules, which outlives the device
+    spyi_text *report; // the test's own text for broken rules, which outlives the device
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
