@@ -86,7 +86,9 @@ static spy_status spyi_cuda_choose(spyi_cuda_gpu *gpu, const spy_device_desc *de
         gpu->base.limits.info = info;
     }
     if (best >= 0) return SPY_OK;
-    spyi_text_add(error, "none of the %d CUDA devices fits the desc:", count);
+    spyi_text_add(error, "none of the %d CUDA devices fits the desc", count);
+    if (desc->adapter_name != NULL) spyi_text_add(error, " (adapter_name '%s')", desc->adapter_name);
+    spyi_text_add(error, ":");
     for (i = 0; i < count; i++) {
         spyi_cu_device device;
         if (cu->DeviceGet(&device, i) != SPYI_CU_OK) continue;

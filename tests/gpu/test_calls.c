@@ -1595,9 +1595,9 @@ static void test_info(void **state) {
     assert_string_equal(info.backend, "vulkan");
     assert_true(info.name[0] && info.driver[0] && info.type != SPY_ADAPTER_DEFAULT && info.max_group_size >= 128 && info.max_group_count >= 65535);
     assert_true(info.max_inline_block_bytes >= 128 && info.memory_bytes > 0 && info.subgroup_size > 0);
-    size_t n = spy_enumerate_adapters(spy_vk_backend(), NULL, 0);
+    size_t n = spy_enumerate_adapters(gpu_desc().backend, NULL, 0);
     assert_true(n >= 1);
-    size_t m = spy_enumerate_adapters(spy_vk_backend(), list, 8);
+    size_t m = spy_enumerate_adapters(gpu_desc().backend, list, 8);
     assert_int_equal(n, m);
     bool found = false;
     for (size_t i = 0; i < m && i < 8; i++) found = found || strcmp(list[i].name, info.name) == 0;
@@ -1656,7 +1656,7 @@ static void test_hooks(void **state) {
     assert_int_equal(s.begun, s.finished);
     assert_true(s.begun >= 3); // the module, the kernel, the pipeline
     spy_release_device(device);
-    snprintf(command, sizeof command, "ls %s/*.slang %s/*.spv > /dev/null", folder, folder);
+    snprintf(command, sizeof command, "ls %s/*.slang %s/*.%s > /dev/null", folder, folder, gpu_is_cuda() ? "cu" : "spv");
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
