@@ -111,6 +111,7 @@ static unsigned spyi_needed_blocks(const char *body) {
                 blocks |= spyi_block_words[i].blocks;
         while (spyi_is_word(*c)) c++;
     }
+    if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows
     return blocks;
 }
 
