@@ -4,15 +4,6 @@
 
 #include "emit/emit.h"
 
-// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
-typedef struct spyi_path {
-    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
-    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
-    const char *boolean;  // what bare bools lie in memory as
-} spyi_path;
-
-SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
-
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
     const spyi_path *path;

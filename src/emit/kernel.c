@@ -222,7 +222,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
 
-#define SPYI_MOST_ELEMENTS 8
+#define SPYI_MOST_ELEMENTS 16
 
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
