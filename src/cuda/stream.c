@@ -93,7 +93,8 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
                                       spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK || number <= gpu->finished) return status;
-    if (timeout_ns == UINT64_MAX && number + 1 >= gpu->open) return spyi_cuda_wait_all(gpu, error);
+    bool all = number >= gpu->open || (number + 1 == gpu->open && gpu->work == 0);
+    if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
     if (number >= gpu->open) {
         status = spyi_cuda_end_batch(gpu, error);
         if (status != SPY_OK) return status;
