@@ -403,17 +403,19 @@ static PyType_Spec spyp_write_back_spec = { "slangpy._slangpy._WriteBack", sizeo
                                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_write_back_slots };
 
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array) {
-    if (call->update_count == sizeof call->updates / sizeof *call->updates) return 0; // then it can only be read
     if (!spyp.write_back) spyp.write_back = (PyTypeObject *)PyType_FromSpec(&spyp_write_back_spec);
     void *before = spyp_arena_take(&call->arena, array->size_bytes);
-    spyp_write_back *w = spyp.write_back && before ? (spyp_write_back *)spyp_alloc(spyp.write_back) : NULL;
+    spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
+    spyp_write_back *w = spyp.write_back && before && part ? (spyp_write_back *)spyp_alloc(spyp.write_back) : NULL;
     if (!w) return -1;
     memcpy(before, array->data, array->size_bytes);
+    memset(part, 0, sizeof *part);
+    part->value = Py_None;
     w->array = *array;
     w->before = before;
     int status = spyp_arena_keep(&call->arena, (PyObject *)w);
     Py_DECREF(w);
-    if (status < 0 || spyp_call_update(call, (PyObject *)w, NULL) < 0) return -1;
+    if (status < 0 || spyp_call_update(call, (PyObject *)w, part) < 0) return -1;
     return 1;
 }
 

@@ -149,8 +149,11 @@ static int spyp_exceptions_ready(PyObject *module) {
     spyp.lookup_error = spyp_exception_add(module, "slangpy.NameNotFoundError",
                                            "A name, file or object that was not found. Also a LookupError.", spyp.error,
                                            PyExc_LookupError);
+    spyp.compile_error = spyp_exception_add(module, "slangpy.SlangCompileError",
+                                            "Slang code that does not compile: the compiler's text, with file and line.",
+                                            spyp.error, NULL);
     spyp.attribute_error = PyExc_AttributeError;
-    return spyp.type_error && spyp.value_error && spyp.lookup_error ? 0 : -1;
+    return spyp.compile_error && spyp.type_error && spyp.value_error && spyp.lookup_error ? 0 : -1;
 }
 
 PyObject *spyp_exception_of(spy_status status) {
@@ -161,6 +164,7 @@ PyObject *spyp_exception_of(spy_status status) {
     case SPY_ERROR_SHAPE_MISMATCH:
     case SPY_ERROR_OUT_OF_RANGE: return spyp.value_error;
     case SPY_ERROR_NOT_FOUND: return spyp.lookup_error;
+    case SPY_ERROR_COMPILE: return spyp.compile_error;
     case SPY_ERROR_OUT_OF_MEMORY: return PyExc_MemoryError;
     default: return spyp.error;
     }
@@ -193,6 +197,7 @@ static int spyp_names_ready(void) {
         { &spyp.s_name, "name" },
         { &spyp.s_this, "this" },
         { &spyp.s_signature, "slangpy_signature" },
+        { &spyp.s_to_cursor, "to_cursor" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return -1;
@@ -221,7 +226,9 @@ static int spyp_module_exec(PyObject *module) {
     spyp.module = module;
     if (spyp_names_ready() < 0 || spyp_exceptions_ready(module) < 0 || spyp_device_ready(module) < 0 ||
         spyp_modules_ready(module) < 0 || spyp_function_ready(module) < 0 || spyp_tensor_ready(module) < 0 ||
-        spyp_values_ready(module) < 0 || spyp_math_ready(module) < 0)
+        spyp_values_ready(module) < 0 || spyp_buffer_ready(module) < 0 || spyp_encoder_ready(module) < 0 ||
+        spyp_math_ready(module) < 0 || spyp_reflection_ready(module) < 0 || spyp_resolve_ready(module) < 0 ||
+        spyp_extension_ready(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
 }
