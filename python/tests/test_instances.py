@@ -208,7 +208,7 @@ def test_list_of_constants_and_generators(module):
     many = spy.InstanceList(module.Particle, {"position": random((6, 3)), "velocity": [3, 0, 4]})
     np.testing.assert_allclose(many.speed(_result="numpy"), [5] * 6)
     np.testing.assert_allclose(many.at(1.0, _result="numpy"), random((6, 3)) + np.array([3, 0, 4], "f4"), rtol=1e-6)
-    with pytest.raises(TypeError, match="'this.velocity' is an inout parameter"):
+    with pytest.raises(ValueError, match=r"Shape mismatch: output 'this.velocity' has shape \(\), the call has shape \(6,\)"):
         many.update(1.0)
 
 
