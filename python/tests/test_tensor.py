@@ -681,6 +681,33 @@ def test_cursor_refusals_change_nothing(device, module, act, exception, text):
     assert not cursor[0].inner.has_element(2)
 
 
+def test_cursor_of_a_buffer(device, module):
+    """B1, B8: one kind of cursor for tensors and buffers."""
+    buffer = device.create_buffer(element_count=3, struct_type=module.Pixel)
+    cursor = buffer.cursor()
+    cursor.copy_from_numpy(np.arange(9))
+    cursor[1].g = -1
+    cursor.apply()
+    assert spy.BufferCursor(buffer)[1].read() == {"r": 3, "g": -1, "b": 5} and cursor.resource is buffer
+    memory = device.create_buffer(size=24)
+    with pytest.raises(TypeError, match="expected elements of a type, got bytes of none"):
+        memory.cursor()
+    pixels = memory.view((2,), dtype=module.Pixel)
+    pixels.copy_from_numpy(np.arange(6))
+    assert type(pixels) is spy.Tensor and spy.Tensor(memory, "float", (6,)).to_numpy().tolist() == [0, 1, 2, 3, 4, 5]
+    assert type(memory[4:8]) is spy.Tensor and memory[4:8].to_numpy().nbytes == 4
+
+
+def test_cursor_values_are_value_types(device):
+    """C4, B8: vectors and matrices are read as value types and written from them."""
+    tensor = spy.Tensor.zeros(device, (2,), "float3")
+    cursor = tensor.cursor()
+    cursor[1] = spy.float3(1, 2, 3)
+    assert cursor[1].read() == spy.float3(1, 2, 3) and cursor[1].y.read() == 2
+    cursor.apply()
+    assert tensor.to_numpy().tolist() == [[0, 0, 0], [1, 2, 3]]
+
+
 def test_cursor_outlives_its_tensor(device):
     place = spy.Tensor.from_numpy(device, numbers(3)).cursor()[2]
     gc.collect()
