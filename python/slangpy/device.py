@@ -37,14 +37,16 @@ def enumerate_adapters(type=DeviceType.automatic):
 
 
 def _check_options(options):
-    """What no module of this library can honour is refused by name; gives a SlangCompilerOptions."""
+    """Gives a SlangCompilerOptions. What would change results and cannot be had is an error, what has no effect a warning."""
     if not isinstance(options, SlangCompilerOptions):
         options = SlangCompilerOptions(options)
-    for name in ("downstream_args", "report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings"):
+    for name in ("downstream_args", "report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings",
+                 "dump_intermediates"):
         if getattr(options, name):
-            raise _slangpy.Error("compiler_options: '{}' is not supported: got {!r}".format(name, getattr(options, name)))
+            log_warn_once("compiler_options: '{}' has no effect".format(name))
     if options.matrix_layout != SlangMatrixLayout.row_major:
-        raise _slangpy.Error("compiler_options: 'matrix_layout': matrices are always row_major, got {!r}".format(options.matrix_layout))
+        raise _slangpy.Error("compiler_options: 'matrix_layout': matrices are always row_major, got {!r}".format(
+            options.matrix_layout))
     return options
 
 

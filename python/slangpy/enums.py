@@ -198,7 +198,7 @@ class _Desc:
 
 
 class SlangCompilerOptions(_Desc):
-    """How Slang code is compiled. What this library cannot honour is an error when it is used, never ignored."""
+    """How Slang code is compiled. What the library or its target cannot honour is an error or a logged warning."""
 
     _fields = {
         "include_paths": [], "defines": {}, "shader_model": ShaderModel.unknown, "matrix_layout": SlangMatrixLayout.row_major,
