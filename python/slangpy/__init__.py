@@ -16,3 +16,17 @@ if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_slangpy._after_fork)
 
 __version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, SPY_VERSION % 100)
+
+from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
+
+_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module that has it
+
+
+def __getattr__(name):
+    module = _LAZY.get(name, name if name in ("reflection", "bindings") else None)
+    if module is None:
+        raise AttributeError("module 'slangpy' has no attribute '{}'".format(name))
+    import importlib
+
+    found = importlib.import_module("." + module, __name__)
+    return getattr(found, name) if name in _LAZY else found
