@@ -54,8 +54,10 @@ unit_split := $(addprefix $B/unit-split/,$(unit_tests))
 unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
+# The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
+cuda_tests := $(addprefix $B/cuda/,calls cuda dispatch globals groups kinds options print random resolution views)
 
-.PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu bench-programs install clean
+.PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu cuda bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -66,6 +68,7 @@ examples: $(example_programs)
 unit: $(unit_split) $(unit_headers)
 unit-split: $(unit_split)
 gpu: $(gpu_split) $(gpu_headers)
+cuda: $(cuda_tests)
 bench-programs: $(bench_programs)
 
 # ---- headers and library
@@ -77,7 +80,7 @@ build/headers.stamp: src/manifest tools/amalgamate LICENSE $(wildcard $(listed))
 	@touch $@
 $(headers): build/headers.stamp ;
 
-build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang,$(listed)))
+build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang %.cuh,$(listed)))
 	@mkdir -p $(@D)
 	tools/amalgamate --embed $@
 
@@ -120,6 +123,10 @@ $B/gpu-split/%: $B/tests/gpu/%.o $(gpu_helpers) $(library)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 
 $B/gpu-headers/%: $B/tests/gpu/%.o $(gpu_helpers) $B/headers/implementation.o
+	@mkdir -p $(@D)
+	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
+$B/cuda/%: $B/tests/gpu/test_%.o $(gpu_helpers) $B/tests-headers/cuda/compile_only.o
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 

@@ -472,6 +472,28 @@
 // uses one is refused by its name. [[vk::binding]] numbers are the module's
 // own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
 // element-wise arguments: nothing checks what threads then do to each other.
+//
+// >>guide 22: CUDA
+//
+// spy_cuda_backend() drives NVIDIA's GPUs through CUDA. It needs the driver alone to make a device, and NVRTC, CUDA's
+// compiler as a library, to compile kernels: no toolkit, no headers. NVRTC is looked for, in this order: at
+// spy_cuda_desc.nvrtc_library, or SLANGPY_NVRTC_LIBRARY; beside the program; by the system's loader; in a toolkit
+// (CUDA_PATH, CUDA_HOME, /usr/local/cuda); where pip puts nvidia-cuda-nvrtc. The error names every place. An NVRTC of
+// a later major version than the driver's makes code that the driver refuses.
+//
+// Memory lies as CUDA has it: bool is a byte, float2 is aligned to 8 bytes and float4 to 16, half3 takes 8. Views that
+// do not fit a vector's alignment are read component by component. Arguments go with the launch, up to 4,096 bytes, or
+// 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured buffers are an address and a
+// count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to constant memory at each launch.
+// spy_dispatch_indirect waits for the GPU: CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
+//
+// Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
+// about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
+// crashes over its components: put the vector into a struct. options.optimization, debug_info and float_mode of modules
+// reach SPIR-V only.
+//
+// Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
+// only gives the work so far a number. A kernel that faults loses the device: release it and make another one.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -4271,21 +4293,37 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // > 0, at most limits.max_uniform_bytes
+    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
+
+// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
+typedef struct spyi_uniform_place {
+    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
+    uint32_t offset; // bytes
+} spyi_uniform_place;
+
+#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
-    const void *code;    // SPIR-V words
+    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
+    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group (x); already fixed in the code
+    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
+    uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
     const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
+    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
+    // buffers, and these are found through addresses.
+    const uint32_t *params; // where in the block each parameter of the entry point begins
+    uint32_t param_count;
+    const spyi_uniform_place *uniform_places; // of each uniform buffer
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
@@ -4420,7 +4458,7 @@ SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
 // For spy_device_desc.backend_desc; NULL is all zero, and zero is the default.
 typedef struct spyi_null_desc {
-    spyi_target target;         // what kernels are compiled to; nothing looks at their code
+    spyi_target target;         // what kernels are compiled to; nothing but on_kernel looks at their code
     uint32_t max_block_bytes;   // 128
     uint32_t max_bindings;      // 16
     bool pointers_only;         // limits.max_bindings is 0
@@ -4445,7 +4483,10 @@ typedef struct spyi_null_desc {
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
-    spyi_text *report;            // the test's own text for broken rules, which outlives the device
+    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
+    spyi_text *report; // the test's own text for broken rules, which outlives the device
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
@@ -4572,6 +4613,8 @@ typedef struct spyi_null_gpu {
 
     spyi_null_func func;
     void *user_data;
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
 
     spyi_mutex lock; // the rest is also used by compile threads
     spyi_text own_report, *report;
@@ -4841,6 +4884,10 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
                                 desc->block_size, limits->max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
         return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+    if (n->on_kernel) {
+        status = n->on_kernel(desc, n->on_kernel_data, error);
+        if (status != SPY_OK) return status;
+    }
     k = (spyi_null_kernel *)calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (!k || !k->label) {
@@ -5002,7 +5049,8 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
+            u->size > limits->max_uniform_bytes)
             return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
                                     k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
     }
@@ -5366,6 +5414,8 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
+    n->on_kernel = d.on_kernel;
+    n->on_kernel_data = d.on_kernel_data;
     n->report = d.report ? d.report : &n->own_report;
     spyi_mutex_init(&n->lock);
     *gpu = (spyi_gpu *)(void *)n;
@@ -5538,6 +5588,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
+SPYI_FN spyi_target spyi_types_target(const spyi_types *types);
 
 // Threads: any (one lock inside). Never NULL for valid arguments.
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
@@ -5758,6 +5809,8 @@ typedef struct spyi_entry {
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
     uint32_t block_size;
+    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of those that lie in the block
+    uint32_t place_count;
 } spyi_entry;
 
 // Whether the module declares the function as an entry point, by [shader(...)].
@@ -5797,7 +5850,8 @@ typedef struct spyi_inputs {
     uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
     spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
+    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // SPYI_TARGET_CUDA
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
@@ -5824,8 +5878,10 @@ SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t h
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 typedef struct spyi_code {
-    void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
+    void *
+        data; // SPIR-V words, ready for the driver (OpSource language patched to 0); or CUDA text with its NUL
     size_t size;
+    size_t prelude_size;    // of the text: Slang's prelude, with which it begins
     uint8_t hash[20];       // Slang's entry-point hash
     spyi_inputs inputs;     // its bindings in the code: set 0, uniform buffers last
     spyi_literals literals; // when the compiler's print is on
@@ -5896,6 +5952,7 @@ enum {
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
 enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum { SPYI_SL_LANGUAGE_CUDA = 6 };
 enum {
     SPYI_SL_OPTIMIZATION_NONE = 0,
     SPYI_SL_OPTIMIZATION_DEFAULT = 1,
@@ -6080,8 +6137,9 @@ struct spyi_sl_global_table {
     uint32_t (*findProfile)(spyi_sl_global *, const char *);
     spyi_sl_slot setDownstreamCompilerPath, setDownstreamCompilerPrelude, getDownstreamCompilerPrelude;
     const char *(*getBuildTagString)(spyi_sl_global *);
-    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
-        getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
+    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude;
+    void (*getLanguagePrelude)(spyi_sl_global *, int32_t language, spyi_sl_blob **);
+    spyi_sl_slot createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
         checkCompileTargetSupport;
     spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
     spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
@@ -6454,7 +6512,7 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
     uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
     const spyi_type *texel; // of typed buffers; else NULL
@@ -6471,6 +6529,12 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 enum { SPYI_CODE_ROOM = 8 };
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
+
+// >>text.c
+
+// The same for CUDA text: nothing has to be numbered anew there.
+SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                                 spyi_text *messages);
 
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.
@@ -6627,6 +6691,10 @@ void spyi_types_destroy(spyi_types *types) {
     }
     spyi_mutex_destroy(&types->lock);
     free(types);
+}
+
+spyi_target spyi_types_target(const spyi_types *types) {
+    return types->target;
 }
 
 const spyi_type *spyi_type_void(spyi_types *types) {
@@ -9352,12 +9420,13 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
     spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
     unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
-    out->block_size = 0;
+    out->block_size = out->place_count = 0;
     for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
         spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
         size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
         out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (size) out->places[out->place_count++] = out->offsets[i];
         if (size && out->offsets[i] + size > out->block_size)
             out->block_size = (uint32_t)(out->offsets[i] + size);
     }
@@ -10545,6 +10614,9 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
 // Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
 // ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
 // Source: Slang's user guide, "Using the Reflection API".
+//
+// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
+// buffer in what is around it. Loose globals lie in one that has no address.
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
@@ -10554,6 +10626,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
+    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -10566,6 +10639,7 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
+    bool cuda;
     bool failed; // out of memory
 } spyi_sl_walk;
 
@@ -10591,6 +10665,14 @@ static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind,
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
+    if (w->cuda) {
+        binding->set = 0;
+        binding->binding = at->holder;
+        binding->count = 1;
+        binding->texel = NULL;
+        w->failed = w->failed || !input->path;
+        return binding;
+    }
     bool data = kind == SPYI_INPUT_DATA,
          bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
@@ -10623,6 +10705,18 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
+// CUDA: one more uniform buffer, whose address lies where `at` stands.
+static void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size) {
+    spyi_inputs *p = w->inputs;
+    w->failed = w->failed || p->uniform_count == SPYI_MOST_UNIFORMS;
+    if (w->failed) return;
+    p->uniform_place[p->uniform_count].holder = holder;
+    p->uniform_place[p->uniform_count].offset = (uint32_t)at->offset;
+    p->uniform_size[p->uniform_count] = (uint32_t)size;
+    at->holder = p->uniform_count++;
+    at->data_size = size;
+}
+
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
@@ -10637,6 +10731,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
                                                        SPYI_SL_CATEGORY_UNIFORM);
+    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
@@ -10654,6 +10749,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     bool buffer = spyi_sl_is_buffer(lib, slang);
     bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
                                 SPYI_SL_SHAPE_TEXELS;
+    if (w->cuda && (array || texels)) buffer = texels = false; // not yet there: refused by name
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;
@@ -10701,7 +10797,8 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+    bool foreign = kind == SPYI_SL_KIND_RESOURCE && !spyi_sl_is_buffer(lib, slang);
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && !foreign)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
@@ -10726,13 +10823,15 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
+    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
     spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
                                       ? lib->spReflection_getEntryPointByIndex(layout, 0)
                                       : NULL;
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
-    if (entry_place) {
+    at.holder = SPYI_HOLDER_BLOCK;
+    if (entry_place && !w.cuda) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
@@ -10747,6 +10846,10 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
+    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
+                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
@@ -11246,6 +11349,83 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     return good;
 }
 
+// >>compiler/text.c -----------------------------------------------------------------------------------------
+
+// What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
+// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0.
+
+static bool spyi_text_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
+// and without doubled underscores.
+static bool spyi_text_is(const char *at, const char *name, size_t size) {
+    size_t i = 0;
+    char before = 0;
+    for (; i < size; i++) {
+        if (name[i] == '_' && before == '_') continue;
+        if (*at++ != name[i]) return false;
+        before = name[i];
+    }
+    if (before != '_' && *at++ != '_') return false;
+    if (*at < '0' || *at > '9') return false;
+    while (*at >= '0' && *at <= '9') at++;
+    return !spyi_text_word(*at);
+}
+
+// Whether the text has `before`, a number if `counted`, `then`, and that name.
+static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name,
+                          size_t size) {
+    for (const char *c = strstr(body, before); c; c = strstr(c + 1, before)) {
+        const char *at = c + strlen(before);
+        while (*then && *at >= '0' && *at <= '9') at++;
+        if (strncmp(at, then, strlen(then)) == 0 && spyi_text_is(at + strlen(then), name, size)) return true;
+    }
+    return false;
+}
+
+static bool spyi_text_uses(const char *body, const spyi_input *input) {
+    size_t root = strcspn(input->path, "."), size = strlen(input->path);
+    const char *last = strrchr(input->path, '.');
+    bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
+    if (input->parameter && !holder) return true; // an argument is there whether it is used or not
+    if (!spyi_text_has(body, "globalParams_", "->", input->path, root)) return false;
+    if (!last) return true;
+    size -= (size_t)(++last - input->path);
+    return spyi_text_has(body, "->", "", last, size) || spyi_text_has(body, ".", "", last, size);
+}
+
+bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                         spyi_text *messages) {
+    bool used[SPYI_MOST_UNIFORMS] = { false };
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t uniform = bindings[i].binding;
+        if (!spyi_text_uses(body, p)) continue;
+        if (p->kind == SPYI_INPUT_FOREIGN) {
+            spyi_text_add(
+                messages,
+                "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                p->path, p->type->display);
+            return false;
+        }
+        if (p->kind != SPYI_INPUT_DATA || uniform >= inputs->uniform_count) continue;
+        p->used = true;
+        p->slot = (int32_t)uniform;
+        for (uint32_t at = uniform;
+             at < inputs->uniform_count && !used[at];) { // with all that hold its address
+            used[at] = true;
+            at = inputs->uniform_place[at].holder;
+        }
+    }
+    for (uint32_t i = 0; i < inputs->uniform_count; i++)
+        if (!used[i]) inputs->uniform_size[i] = 0;
+    while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
+    return true;
+}
+
 // >>compiler/code.c -----------------------------------------------------------------------------------------
 
 // A generated kernel's text to the code that a driver takes.
@@ -11302,12 +11482,30 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    size_t count = code->size / sizeof(uint32_t);
-    good = good && spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
-    code->size = count * sizeof(uint32_t);
+    else if (unit->compiler->target == SPYI_TARGET_CUDA)
+        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
+                                   messages);
+    else {
+        size_t count = code->size / sizeof(uint32_t);
+        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+        code->size = count * sizeof(uint32_t);
+    }
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
+}
+
+// How much of the text is Slang's prelude, which it begins with.
+static size_t spyi_code_prelude(const spyi_unit *unit, const spyi_code *code) {
+    spyi_sl_global *global = unit->compiler->library->global;
+    spyi_sl_blob *prelude = NULL;
+    size_t size = 0;
+    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
+    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
+        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
+        size = prelude->v->getBufferSize(prelude);
+    spyi_sl_blob_free(&prelude);
+    return size;
 }
 
 // >>string literals
@@ -11355,9 +11553,41 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
+// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
+static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                              spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_inputs inputs;
+    memset(&inputs, 0, sizeof inputs);
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &inputs, &bindings);
+    for (uint32_t i = 0; good && i < inputs.count; ++i) {
+        const spyi_input *p = &inputs.items[i];
+        uint32_t uniform = bindings[i].binding;
+        size_t prefix = strlen(SPYI_HOLDER_PREFIX);
+        if (p->type->kind != SPYI_TYPE_VECTOR || uniform >= inputs.uniform_count || p->offset ||
+            inputs.uniform_place[uniform].holder == SPYI_HOLDER_NONE ||
+            inputs.uniform_size[uniform] != p->type->device_size)
+            continue;
+        spyi_text_add(
+            messages,
+            "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
+            "that: put the vector into a struct",
+            p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
+        good = false;
+    }
+    free(bindings);
+    spyi_inputs_free(&inputs);
+    return good;
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                            spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
+    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
+        return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {
@@ -11369,8 +11599,11 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                spyi_code_place(unit, live, linked, code, messages);
+            } else {
+                code->prelude_size = spyi_code_prelude(unit, code);
+                ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
         if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)
@@ -18734,10 +18967,23 @@ typedef enum spyi_walk_kind {
 #define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
 #define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
 
+// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
+typedef struct spyi_path {
+    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
+    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
+    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
+    const char *boolean;  // what bare bools lie in memory as
+} spyi_path;
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
+
+// Scalars of a vector in wide variants.
+#define SPYI_LANES 4u
+
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
     uint8_t rank;     // collapsed dimensions; 0: one element
-    uint8_t width;    // neighbouring elements a thread: 1, or 4 in wide variants
+    uint8_t width;    // neighbouring elements a thread: 1; in wide variants 4, or as many as 16 bytes hold
     uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
     uint8_t bindings; // structured buffers instead of pointers
     uint8_t index64;  // offsets beyond 32 bits
@@ -18795,8 +19041,8 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
-                                   spyi_emitted *out, spyi_text *error);
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
@@ -18822,6 +19068,7 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
+    const spyi_path *path;
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -18878,6 +19125,21 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
+// >>targets
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
+    static const spyi_path paths[] = {
+        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
+        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
+        // parameter would first be copied whole.
+        { true, true, false, "uint" },
+        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
+        // two accesses of it.
+        { false, false, true, "uint8_t" },
+    };
+    return &paths[target];
+}
+
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
@@ -18889,12 +19151,12 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
-// As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
-static void spyi_spell_memory(const spyi_type *type, spyi_text *out) {
+// As a type is declared in memory: bare bools are integers there.
+static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "uint");
-    else spyi_text_add(out, "uint%u", type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
+    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
@@ -18911,11 +19173,12 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_type *from, const char *expression, spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
+                             spyi_text *out) {
     if (!spyi_bare_bool(from)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(from, out);
+        spyi_spell_memory(s, from, out);
         spyi_text_add(out, "(%s)", expression);
     }
 }
@@ -18966,19 +19229,38 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
-// Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
-// places: those go scalar by scalar.
-static bool spyi_is_long_vector(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_VECTOR && type->columns > 2 && spyi_scalar_size(type->scalar) == 8;
+static bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
+    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+           spyi_scalar_size(type->scalar) == 8;
 }
 
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(spyi_memory_type(s, i));
+    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
-static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns;
+// Vectors that hold the thread's elements of a wide leaf.
+static uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
+    return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
+}
+
+// Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
+static uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
+    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
+    return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
+}
+
+// A wide leaf's vector type.
+static void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "%u", SPYI_LANES);
+}
+
+// "w_x__1", its vectors.
+static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
 // >>the block
@@ -19046,10 +19328,10 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
     if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
-        spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
-        spyi_text_add(&type, "%u", s->key->width);
+        if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
+        else spyi_spell_vector(s, i, &type);
     } else {
-        spyi_spell_memory(spyi_is_split(s, i) ? memory->element : memory, &type);
+        spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
@@ -19142,7 +19424,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(type))
+            if (spyi_is_long_vector(s, type))
                 spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
                                spyi_spell(type->element), name, type->columns);
             else
@@ -19168,7 +19450,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: vector number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: access number `vector` of the thread's.
 static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -19182,7 +19464,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         plus = " + ";
     }
     if (wide) {
-        uint32_t n = spyi_components(s, i);
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
         if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
         else spyi_text_add(out, "%s_at", name);
         if (n > 1) spyi_text_add(out, " * %u", n);
@@ -19210,12 +19492,11 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
 
 // >>loads and stores
 
-// Component `c` of the current element in the vectors of a wide leaf: "w_x_1.z".
+// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
-    uint32_t n = spyi_components(s, i), at = s->element * n + c;
-    spyi_text_add(out, "w_%s", s->names[i]);
-    if (n > 1) spyi_text_add(out, "__%u", at / s->key->width);
-    spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
+    uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    spyi_vector_name(s, i, at / SPYI_LANES, out);
+    spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
 }
 
 static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -19223,7 +19504,7 @@ static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     uint32_t n = memory->columns;
     spyi_text value = { NULL, 0, 0 };
     if (n > 1) {
-        spyi_spell_memory(memory, &value);
+        spyi_spell_memory(s, memory, &value);
         spyi_text_add(&value, "(");
     }
     for (uint32_t c = 0; c < n; c++) {
@@ -19246,7 +19527,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -19297,7 +19578,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, type, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -19310,15 +19591,34 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     spyi_text_free(&line);
 }
 
+// The vectors of one access of 16 bytes.
+static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
+    uint32_t packed = spyi_packed(s, i);
+    spyi_text place = { NULL, 0, 0 };
+    spyi_place(s, i, access, "", false, &place);
+    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, place.data);
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_vector_name(s, i, access * packed + k, &name);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, name.data, type,
+                      s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_free(&name);
+    }
+    spyi_text_free(&place);
+}
+
 static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
     spyi_text type = { NULL, 0, 0 };
-    spyi_spell_memory(spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
-    spyi_text_add(&type, "%u", s->key->width);
+    spyi_spell_vector(s, i, &type);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        spyi_text_add(&name, n > 1 ? "w_%s__%u" : "w_%s", s->names[i], v);
+        if (leaf->in && packed > 1) {
+            if (v % packed == 0) spyi_load_packed(s, i, v / packed, type.data);
+            continue;
+        }
+        spyi_vector_name(s, i, v, &name);
         spyi_place(s, i, v, "", false, &place);
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
@@ -19348,22 +19648,46 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
 
 // What lies behind the end is not ours: the last thread stores its valid elements one by one.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_memory_type(s, i)->columns;
+    bool packed = spyi_packed(s, i) > 1;
     for (uint32_t k = 0; k + 1 < s->key->width; k++) {
         for (uint32_t c = 0; c < n; c++) {
             spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+            uint32_t at = k * n + c;
             s->element = k;
-            spyi_place(s, i, (k * n + c) / s->key->width, "", true, &place);
-            spyi_component(s, i, c, &value);
             spyi_text_add(&s->body, "        ");
             if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
-            spyi_text_add(&s->body, "%s.%c = %s;\n", place.data, "xyzw"[(k * n + c) % s->key->width],
-                          value.data);
+            spyi_component(s, i, c, &value);
+            if (packed) {
+                spyi_text_add(&place, "((");
+                spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
+                spyi_text_add(&place, "*)spyi.%s)[spy_i + %u]", s->names[i], k);
+            } else {
+                spyi_place(s, i, at / SPYI_LANES, "", true, &place);
+                spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
+            }
+            spyi_text_add(&s->body, "%s = %s;\n", place.data, value.data);
             spyi_text_free(&place);
             spyi_text_free(&value);
         }
     }
     s->element = 0;
+}
+
+// One access of a wide leaf, as a value.
+static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
+    uint32_t packed = spyi_packed(s, i);
+    if (packed == 1) {
+        spyi_vector_name(s, i, access, out);
+        return;
+    }
+    spyi_text_add(out, "uint4(");
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text_add(out, "%sbit_cast<%s>(", k ? ", " : "", packed == 2 ? "uint2" : "uint");
+        spyi_vector_name(s, i, access * packed + k, out);
+        spyi_text_add(out, ")");
+    }
+    spyi_text_add(out, ")");
 }
 
 SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
@@ -19379,14 +19703,14 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
                 spyi_store_tail(s, i);
                 continue;
             }
-            uint32_t n = spyi_components(s, i);
+            uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
             for (uint32_t v = 0; v < n; v++) {
-                spyi_text place = { NULL, 0, 0 };
+                spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
                 spyi_place(s, i, v, "", true, &place);
-                spyi_text_add(&s->body, "%s%s = w_%s", tail ? "        " : "    ", place.data, s->names[i]);
-                if (n > 1) spyi_text_add(&s->body, "__%u", v);
-                spyi_text_add(&s->body, ";\n");
+                spyi_stored(s, i, v, &value);
+                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", place.data, value.data);
                 spyi_text_free(&place);
+                spyi_text_free(&value);
             }
         }
     }
@@ -19397,7 +19721,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
-    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
@@ -19654,7 +19978,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
 
-#define SPYI_MOST_ELEMENTS 8
+#define SPYI_MOST_ELEMENTS 16
 
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
@@ -19733,8 +20057,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    // A global block is read field by field; an entry-point parameter would first be copied whole.
-    if (out->block_size && !out->block_by_address)
+    if (out->block_size && !out->block_by_address && s->path->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
@@ -19746,8 +20069,9 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                                "uint spy_in_group : SV_GroupIndex");
     else if (threads[1] * threads[2] > 1)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
-    if (out->block_size && out->block_by_address)
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
+    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+                      out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
                   out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
@@ -19818,6 +20142,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
+    s.path = spyi_path_of(device->base->limits.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits);
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
@@ -20236,7 +20561,8 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 // >>kinds/buffer.c ------------------------------------------------------------------------------------------
 
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
 
 static const struct spyi_buffer_family {
     const char *name;
@@ -20268,8 +20594,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
                 (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
                 value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    if (!good) return false;
-    leaf->binds = true;
+    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
+    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    leaf->field_size = leaf->binds ? 0 : 16;
+    leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
     leaf->texels = family->texels;
@@ -20306,14 +20634,20 @@ static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *l
     return false;
 }
 
+// Fills the field of what is not bound.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
     uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
     uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
-    (void)field;
     if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
+    if (field) {
+        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
+        uint64_t parts[2] = { t->storage->chunk.address + at, size };
+        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
+        memcpy(field, parts, sizeof parts);
+    }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
                       t->contiguous ? "%s needs at least one element"
@@ -21617,8 +21951,10 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
-        good = spyi_file_write(path.data, code->data, code->size);
+        bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
+        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -21636,6 +21972,18 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     if (out->text.data) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Its group, its block, and the parameters in that: of our own kernels the block is the only one.
+static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi_kernel_desc *desc) {
+    static const uint32_t whole[1] = { 0 };
+    const uint32_t *threads = plan->bound.options.threads;
+    desc->group_size = e->group_size;
+    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    desc->block_size = e->block_size;
+    desc->block_by_address = e->block_by_address;
+    desc->params = plan->bound.shader ? plan->function->entry.places : whole;
+    desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
 }
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
@@ -21682,12 +22030,12 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code = code.data;
         desc.code_size = code.size;
         desc.entry = entry;
-        desc.group_size = variant->emitted.group_size;
-        desc.block_size = variant->emitted.block_size;
-        desc.block_by_address = variant->emitted.block_by_address;
+        desc.prelude_size = code.prelude_size;
+        spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
+        desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -21734,8 +22082,8 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 //
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 
-#define SPYI_WIDTH 4       // elements a thread of wide variants: one 16-byte access for 4-byte scalars
-#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four lie in registers
+#define SPYI_WIDE_BYTES                                                                                      \
+    256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
@@ -21892,15 +22240,17 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
-    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
-             group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+// Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components,
+                             uint32_t width) {
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
+             group = (uint64_t)leaf->memory_size * width;
+    if (width > SPYI_LANES && vector < 16) vector = 16;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (leaf->strides[d] % SPYI_WIDTH) return false;
+        if (leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
     // multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -21909,11 +22259,13 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH
-                                            : 65536; // below, a GPU needs the threads more than the width
-    if (launch->rank == 0 || launch->count < from) return;
-    if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits,
+                          uint32_t width) {
+    int64_t from = limits->prefers_bindings
+                       ? 2 * SPYI_LANES
+                       : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
+    if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false;
@@ -21923,7 +22275,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
-        bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
+        bool vector = spyi_vector_fits(launch, at, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
@@ -21934,17 +22286,27 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
             walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
                                 (walk[i] & SPYI_WALK_REVERSED));
     }
-    if (!outputs || bytes > SPYI_WIDE_BYTES) return;
+    if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
-    launch->key.width = SPYI_WIDTH;
+    launch->key.width = (uint8_t)width;
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->reach =
-            at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= width;
+        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * width);
     }
+}
+
+// Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
+static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    uint32_t smallest = 4;
+    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
+            launch->leaves[i].memory_size < smallest)
+            smallest = launch->leaves[i].memory_size;
+    return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
@@ -22155,7 +22517,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits);
+        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits));
+        spyi_try_wide(b, launch, limits, SPYI_LANES);
         spyi_try_unroll(b, launch, limits);
     }
     spyi_choose_access(b, values, limits, launch);

@@ -463,3 +463,25 @@
 // uses one is refused by its name. [[vk::binding]] numbers are the module's
 // own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
 // element-wise arguments: nothing checks what threads then do to each other.
+//
+// >>guide 22: CUDA
+//
+// spy_cuda_backend() drives NVIDIA's GPUs through CUDA. It needs the driver alone to make a device, and NVRTC, CUDA's
+// compiler as a library, to compile kernels: no toolkit, no headers. NVRTC is looked for, in this order: at
+// spy_cuda_desc.nvrtc_library, or SLANGPY_NVRTC_LIBRARY; beside the program; by the system's loader; in a toolkit
+// (CUDA_PATH, CUDA_HOME, /usr/local/cuda); where pip puts nvidia-cuda-nvrtc. The error names every place. An NVRTC of
+// a later major version than the driver's makes code that the driver refuses.
+//
+// Memory lies as CUDA has it: bool is a byte, float2 is aligned to 8 bytes and float4 to 16, half3 takes 8. Views that
+// do not fit a vector's alignment are read component by component. Arguments go with the launch, up to 4,096 bytes, or
+// 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured buffers are an address and a
+// count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to constant memory at each launch.
+// spy_dispatch_indirect waits for the GPU: CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
+//
+// Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
+// about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
+// crashes over its components: put the vector into a struct. options.optimization, debug_info and float_mode of modules
+// reach SPIR-V only.
+//
+// Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
+// only gives the work so far a number. A kernel that faults loses the device: release it and make another one.

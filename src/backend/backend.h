@@ -58,21 +58,37 @@ typedef struct spyi_slot {
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // > 0, at most limits.max_uniform_bytes
+    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
+
+// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
+typedef struct spyi_uniform_place {
+    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
+    uint32_t offset; // bytes
+} spyi_uniform_place;
+
+#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
-    const void *code;    // SPIR-V words
+    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
+    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group (x); already fixed in the code
+    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
+    uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
     uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
     const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
+    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
+    // buffers, and these are found through addresses.
+    const uint32_t *params; // where in the block each parameter of the entry point begins
+    uint32_t param_count;
+    const spyi_uniform_place *uniform_places; // of each uniform buffer
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {

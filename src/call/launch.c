@@ -3,8 +3,8 @@
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 #include "call/call_internal.h"
 
-#define SPYI_WIDTH 4       // elements a thread of wide variants: one 16-byte access for 4-byte scalars
-#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four lie in registers
+#define SPYI_WIDE_BYTES                                                                                      \
+    256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
@@ -161,15 +161,17 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
-    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
-             group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+// Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components,
+                             uint32_t width) {
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
+             group = (uint64_t)leaf->memory_size * width;
+    if (width > SPYI_LANES && vector < 16) vector = 16;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (leaf->strides[d] % SPYI_WIDTH) return false;
+        if (leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
     // multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -178,11 +180,13 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH
-                                            : 65536; // below, a GPU needs the threads more than the width
-    if (launch->rank == 0 || launch->count < from) return;
-    if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits,
+                          uint32_t width) {
+    int64_t from = limits->prefers_bindings
+                       ? 2 * SPYI_LANES
+                       : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
+    if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false;
@@ -192,7 +196,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
-        bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
+        bool vector = spyi_vector_fits(launch, at, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
@@ -203,17 +207,27 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
             walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
                                 (walk[i] & SPYI_WALK_REVERSED));
     }
-    if (!outputs || bytes > SPYI_WIDE_BYTES) return;
+    if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
-    launch->key.width = SPYI_WIDTH;
+    launch->key.width = (uint8_t)width;
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->reach =
-            at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= width;
+        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * width);
     }
+}
+
+// Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
+static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    uint32_t smallest = 4;
+    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
+            launch->leaves[i].memory_size < smallest)
+            smallest = launch->leaves[i].memory_size;
+    return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
@@ -424,7 +438,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits);
+        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits));
+        spyi_try_wide(b, launch, limits, SPYI_LANES);
         spyi_try_unroll(b, launch, limits);
     }
     spyi_choose_access(b, values, limits, launch);

@@ -3,6 +3,9 @@
 // Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
 // ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
 // Source: Slang's user guide, "Using the Reflection API".
+//
+// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
+// buffer in what is around it. Loose globals lie in one that has no address.
 #include "compiler/internal.h"
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
@@ -13,6 +16,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
+    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -25,6 +29,7 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
+    bool cuda;
     bool failed; // out of memory
 } spyi_sl_walk;
 
@@ -50,6 +55,14 @@ static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind,
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
+    if (w->cuda) {
+        binding->set = 0;
+        binding->binding = at->holder;
+        binding->count = 1;
+        binding->texel = NULL;
+        w->failed = w->failed || !input->path;
+        return binding;
+    }
     bool data = kind == SPYI_INPUT_DATA,
          bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
@@ -82,6 +95,18 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
+// CUDA: one more uniform buffer, whose address lies where `at` stands.
+static void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size) {
+    spyi_inputs *p = w->inputs;
+    w->failed = w->failed || p->uniform_count == SPYI_MOST_UNIFORMS;
+    if (w->failed) return;
+    p->uniform_place[p->uniform_count].holder = holder;
+    p->uniform_place[p->uniform_count].offset = (uint32_t)at->offset;
+    p->uniform_size[p->uniform_count] = (uint32_t)size;
+    at->holder = p->uniform_count++;
+    at->data_size = size;
+}
+
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
@@ -96,6 +121,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
                                                        SPYI_SL_CATEGORY_UNIFORM);
+    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
@@ -113,6 +139,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     bool buffer = spyi_sl_is_buffer(lib, slang);
     bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
                                 SPYI_SL_SHAPE_TEXELS;
+    if (w->cuda && (array || texels)) buffer = texels = false; // not yet there: refused by name
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;
@@ -160,7 +187,8 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+    bool foreign = kind == SPYI_SL_KIND_RESOURCE && !spyi_sl_is_buffer(lib, slang);
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && !foreign)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
@@ -185,13 +213,15 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
+    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
     spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
                                       ? lib->spReflection_getEntryPointByIndex(layout, 0)
                                       : NULL;
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
-    if (entry_place) {
+    at.holder = SPYI_HOLDER_BLOCK;
+    if (entry_place && !w.cuda) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
@@ -206,6 +236,10 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
+    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
+                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;

@@ -190,7 +190,7 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
     uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
     const spyi_type *texel; // of typed buffers; else NULL
@@ -207,6 +207,12 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 enum { SPYI_CODE_ROOM = 8 };
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
+
+// >>text.c
+
+// The same for CUDA text: nothing has to be numbered anew there.
+SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                                 spyi_text *messages);
 
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.

@@ -145,6 +145,10 @@ void spyi_types_destroy(spyi_types *types) {
     free(types);
 }
 
+spyi_target spyi_types_target(const spyi_types *types) {
+    return types->target;
+}
+
 const spyi_type *spyi_type_void(spyi_types *types) {
     return types->void_type;
 }

@@ -1,4 +1,5 @@
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
 #include "kinds/kinds.h"
 
 static const struct spyi_buffer_family {
@@ -32,8 +33,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
         value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    if (!good) return false;
-    leaf->binds = true;
+    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
+    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    leaf->field_size = leaf->binds ? 0 : 16;
+    leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
     leaf->texels = family->texels;
@@ -70,14 +73,20 @@ static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *l
     return false;
 }
 
+// Fills the field of what is not bound.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
     uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
     uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
-    (void)field;
     if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
+    if (field) {
+        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
+        uint64_t parts[2] = { t->storage->chunk.address + at, size };
+        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
+        memcpy(field, parts, sizeof parts);
+    }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
                       t->contiguous ? "%s needs at least one element"

@@ -639,6 +639,7 @@ static int child_no_vulkan(const char *folder) { // a loader without drivers
     setenv("VK_ICD_FILENAMES", path, 1);
     setenv("VK_DRIVER_FILES", path, 1);
     spy_device_desc d = gpu_desc();
+    d.backend = spy_vk_backend();
     if (spy_create_device(&d)) return 1;
     const char *const words[] = { "spy_create_device", "Vulkan", NULL };
     int wrong = child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), words);
@@ -655,17 +656,22 @@ static int child_no_adapter(const char *folder) {
     const char *const words[] = { "no adapter is called this", NULL }; // and it says which there are
     int wrong = child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), words);
     memset(&d, 0, sizeof d);
-    d.backend = spy_vk_backend();
+    d.backend = gpu_desc().backend;
     d.adapter = 99;
     if (spy_create_device(&d)) return 1;
     const char *const ninety_nine[] = { "99", NULL };
     wrong += child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), ninety_nine);
     memset(&d, 0, sizeof d);
+    spy_cuda_desc cuda;
+    memset(&cuda, 0, sizeof cuda);
+    cuda.driver_library = "/nowhere/libcuda.so.1";
     d.backend = spy_cuda_backend();
+    d.backend_desc = &cuda;
     if (spy_create_device(&d)) return 1;
-    const char *const not_built[] = { "CUDA", NULL };
-    wrong += child_says(SPY_ERROR_UNSUPPORTED, spy_take_error(NULL), not_built);
+    const char *const no_driver[] = { "CUDA", "/nowhere/libcuda.so.1", NULL };
+    wrong += child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), no_driver);
     d.backend = spy_d3d12_backend();
+    d.backend_desc = NULL;
     if (spy_create_device(&d)) return 1;
     const char *const neither[] = { "D3D12", NULL };
     wrong += child_says(SPY_ERROR_UNSUPPORTED, spy_take_error(NULL), neither);

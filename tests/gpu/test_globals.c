@@ -164,6 +164,10 @@ static void test_constant_buffers(void **state) {
         OK(spy_call(fn(m, "rows"), SPY_ARGS(rows, i4, spy_arg_tensor("s", t), result)));
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], table[i + round] + part.a + table[i], 0);
         quad[2] = (float)round;
+        if (gpu_is_cuda()) { // libslang would crash
+            FAILS(SPY_ERROR_COMPILE, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 4, quad), i4, result)), "'v'", "struct");
+            continue;
+        }
         OK(spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 4, quad), i4, result)));
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], quad[i], 0);
     }
@@ -171,7 +175,8 @@ static void test_constant_buffers(void **state) {
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_arg_data("p", &part, 3), i4, result)), "'p'", "Part has 16 bytes", "got 3");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_arg_tensor("p", t), i4, result)), "'p'");
     FAILS(SPY_ERROR_NOT_FOUND, spy_call(one, SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", 1))), i4, result)), "'p'", "'on'", "missing");
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 3, quad), i4, result)), "'v'", "must be 4");
+    if (!gpu_is_cuda())
+        FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 3, quad), i4, result)), "'v'", "must be 4");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_inout_data("p", &part, sizeof part), i4, result)), "'p'", "in parameter");
 }
 
@@ -189,7 +194,6 @@ static const char globals_source[] =
     "uniform Mixed mixed;\n"
     "uniform float *address;\n"
     "ConstantBuffer<Plain> plain;\n"
-    "ConstantBuffer<float4> four;\n"
     "ParameterBlock<Params> params;\n"
     "StructuredBuffer<float> table;\n"
     "RWStructuredBuffer<uint> bins;\n"
@@ -199,7 +203,6 @@ static const char globals_source[] =
     "float along(int i) { return dir[i]; }\n"
     "float lit(int i) { Light l = lights[i]; return l.on ? l.color.x + l.color.z * l.power : -1; }\n"
     "float of_plain(int i) { return i == 0 ? plain.a : i == 1 ? plain.b.z : i == 2 ? float(plain.c) : i == 3 ? float(plain.d) : float(plain.h); }\n"
-    "float of_four(int i) { return four[i]; }\n"
     "float of_params(int i)\n"
     "{\n"
     "    if (i < 3) return params.light.color[i];\n"
@@ -279,8 +282,15 @@ static void test_struct_globals(void **state) {
     }
     float quad[4] = { 4, 3, 2, 1 };
     o = globals_of(SPY_ARGS(spy_arg_f32n("four", 4, quad)));
-    run_over(fn(m, "of_four"), &o, 4, got);
-    for (int i = 0; i < 4; i++) assert_float_equal(got[i], quad[i], 0);
+    spy_module *vectors = MADE(spy_module, gpu_module(gpu_device, "vectors", "ConstantBuffer<float4> four;\nfloat of_four(int i) { return four[i]; }\n"));
+    if (gpu_is_cuda()) { // libslang would crash
+        int32_t one = 1;
+        FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(vectors, "of_four"), SPY_ARGS(spy_arg_i32("i", one), spy_out_f32("_result", got)), &o),
+              "'four'", "struct");
+    } else {
+        run_over(fn(vectors, "of_four"), &o, 4, got);
+        for (int i = 0; i < 4; i++) assert_float_equal(got[i], quad[i], 0);
+    }
 }
 
 static void test_parameter_block(void **state) {

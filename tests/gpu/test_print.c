@@ -665,6 +665,7 @@ static void test_bad_input(void **state) {
 
 static void test_spirv(void **state) {
     (void)state;
+    if (gpu_is_cuda()) skip(); // tests/cuda compiles them
     const char *val = getenv("SPIRV_VAL");
     if (!val || !*val || access(val, X_OK) != 0) {
         print_message("skipped: SPIRV_VAL does not name spirv-val; the generated SPIR-V is NOT checked\n");

@@ -43,6 +43,8 @@ typedef struct spyi_null_gpu {
 
     spyi_null_func func;
     void *user_data;
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
 
     spyi_mutex lock; // the rest is also used by compile threads
     spyi_text own_report, *report;
@@ -312,6 +314,10 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
                                 desc->block_size, limits->max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
         return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+    if (n->on_kernel) {
+        status = n->on_kernel(desc, n->on_kernel_data, error);
+        if (status != SPY_OK) return status;
+    }
     k = (spyi_null_kernel *)calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (!k || !k->label) {
@@ -473,7 +479,8 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
+            u->size > limits->max_uniform_bytes)
             return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
                                     k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
     }
@@ -837,6 +844,8 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
+    n->on_kernel = d.on_kernel;
+    n->on_kernel_data = d.on_kernel_data;
     n->report = d.report ? d.report : &n->own_report;
     spyi_mutex_init(&n->lock);
     *gpu = (spyi_gpu *)(void *)n;
