@@ -335,7 +335,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     spyp_device *d = (spyp_device *)spyp_alloc(type);
     if (!d || !(d->turn = PyThread_allocate_lock())) {
         Py_XDECREF(paths);
-        Py_XDECREF(d);
+        Py_XDECREF((PyObject *)d);
         return d ? PyErr_NoMemory() : NULL;
     }
     PyThread_acquire_lock(d->turn, WAIT_LOCK);

@@ -28,9 +28,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
     if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element &&
-                (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
-                value->rank >= fit.consumed;
+    bool good =
+        family && leaf->element &&
+        (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
+        value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
     leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
