@@ -3,20 +3,21 @@ import os as _os
 
 from ._slangpy import *
 from . import _slangpy
+from .enums import *
+from .logger import *
+from .reports import *
+from .buffers import *
+from .device import *
+from .encoders import *
+from .programs import *
+from .profiling import *
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_slangpy._after_fork)
 
 __version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, SPY_VERSION % 100)
 
-
-def create_device(*args, **kwargs):
-    return Device(*args, **kwargs)
-
-
-def init_device():
-    return create_device()
-
+from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
 
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module that has it
 

@@ -300,7 +300,7 @@ const spyp_reflection_class spyp_type_layout_class = {
 
 // >>the cursor
 
-static PyObject *spyp_cursor_make(spyp_reflection *from, const spy_type_info *type, size_t offset, size_t host_offset) {
+static PyObject *spyp_reflection_cursor_make(spyp_reflection *from, const spy_type_info *type, size_t offset, size_t host_offset) {
     spyp_reflection *c = spyp_reflection_make(SPYP_CURSOR, from->module);
     if (!c) return NULL;
     c->type = type;
@@ -325,7 +325,7 @@ static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *
         from.module = r->module;
         info = spyp_reflection_open(r, "ReflectionCursor") == 0 ? r->decl->type : NULL;
     }
-    if (info) return spyp_cursor_make(&from, info, 0, 0);
+    if (info) return spyp_reflection_cursor_make(&from, info, 0, 0);
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "ReflectionCursor: argument 'layout': expected a type or layout, got %R", (PyObject *)Py_TYPE(layout));
     return NULL;
@@ -339,7 +339,7 @@ static const spy_type_info *spyp_cursor_inside(const spy_type_info *info) {
 
 static PyObject *spyp_cursor_field(spyp_reflection *c, const char *name, size_t size) {
     const spy_decl *field = spyp_field_of(spyp_cursor_inside(c->type), name, size);
-    return field && field->type ? spyp_cursor_make(c, field->type, field->device_offset_bytes, field->offset_bytes) : NULL;
+    return field && field->type ? spyp_reflection_cursor_make(c, field->type, field->device_offset_bytes, field->offset_bytes) : NULL;
 }
 
 static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
@@ -348,7 +348,7 @@ static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
                       : t->kind == SPY_TYPE_VECTOR ? (long long)t->columns
                                                    : 0;
     if (!t->element || index < 0 || index >= count) return NULL;
-    return spyp_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index, t->element->size_bytes * (size_t)index);
+    return spyp_reflection_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index, t->element->size_bytes * (size_t)index);
 }
 
 // One step of a path: "name", or "[3]"; *path moves on. NULL without an error: there is none.

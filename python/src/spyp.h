@@ -5,6 +5,7 @@
 //   call.c        vectorcall: Python arguments to spy_call     convert.c  a converter for each kind of Python value
 //   arrays.c      buffer protocol, DLPack, CUDA arrays         result.c   results to Python values
 //   tensor.c      Tensor and NDBuffer                          values.c   generators, references, packed arguments
+//   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
 //   math_*.c      float3, float4x4, ...
 #ifndef SPYP_H
 #define SPYP_H
@@ -23,10 +24,10 @@
 typedef struct spyp_state {
     PyObject *module;
     // exceptions, by status
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error;
     // types
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
-        *packed, *recorder;
+        *packed, *recorder, *encoder, *commands;
     // interned names
     PyObject *s_result, *s_append_to, *s_thread_count, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
@@ -35,6 +36,7 @@ typedef struct spyp_state {
     PyObject *python_types, *cursor_types; // dict: type -> function(value), see extension.c
     PyObject *numpy;  // the module, once it was needed
     PyObject *logger; // function(level, message), or NULL
+    PyTypeObject *write_back, *cursor, *element_cursor; // arrays.c, cursor.c
     unsigned long fork_count;
 } spyp_state;
 extern spyp_state spyp;
@@ -51,6 +53,7 @@ typedef struct spyp_device {
     uint32_t blocked;         // depth of spy_blocking
     unsigned long fork_count; // of the process that made it
     PyObject *log, *progress, *reports; // callables, or NULL
+    PyObject *held; // the error that was logged last, until it is known whether it is raised, or NULL
     PyObject *printed; // list that collects what kernels print, or NULL
     PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
@@ -94,7 +97,7 @@ typedef struct spyp_function {
     spy_function *function;
     PyObject *name;
     spyp_chain *chain; // NULL: plain
-    int doubles;       // whether it takes doubles: 0 not asked yet, 1 yes, -1 no
+    unsigned int traits; // SPYP_TRAIT_...; 0: not asked yet
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
 
@@ -135,19 +138,44 @@ typedef struct spyp_host_array {
     size_t size_bytes;
     bool writable;        // data is the array's own memory and may be written
     Py_buffer *view;
+    PyObject *object;     // of structs: what has their fields by name; borrowed
+    void *place;          // where the elements lie that `data` is a copy of, when they may be written; else NULL
+    size_t item;          // bytes of one, at place
+    int64_t strides[SPY_MAX_RANK]; // at place, in bytes
+    bool swapped;         // byte order at place
 } spyp_host_array;
 
 // >>calls
 
+// A value that goes into a call and comes back. All in the arena.
+typedef struct spyp_part {
+    PyObject *value;         // what went in; the arena or the caller keeps it
+    struct spyp_back *back;  // where a number or array of numbers comes back; NULL: it is changed in place, if at all
+    struct spyp_part *parts; // of a dict, in its order; NULL for '_type'
+    Py_ssize_t count;
+} spyp_part;
+
+typedef struct spyp_back {
+    spy_result result;
+    struct spyp_back *next;
+} spyp_back;
+
+typedef struct spyp_update { // an object to be told what came back: see spyp_call_update
+    PyObject *object;
+    const spyp_part *part;
+    struct spyp_update *next;
+} spyp_update;
+
 typedef struct spyp_call {
     spyp_function *function;
     spyp_arena arena;
-    uint32_t update_count; // values to be told of their results: see spyp_call_update
-    struct spyp_update {
-        PyObject *object;
-        spy_result *result;
-    } updates[16];
+    spyp_update *updates, **last_update;
+    spyp_back *backs; // all of them, so that no tensor is lost
+    bool foreign;     // the error that is set was raised by the user's own code
 } spyp_call;
+
+void spyp_call_begin(spyp_call *call, spyp_function *function);
+void spyp_call_end(spyp_call *call);
 
 // One kind of Python value that can be an argument. `convert` fills *arg (name is set) and gives 0, or -1 with an error.
 typedef struct spyp_converter {
@@ -157,8 +185,11 @@ typedef struct spyp_converter {
 
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
-// A value whose result comes back into `object` by spyp_value_ref_set() or update_this().
-int spyp_call_update(spyp_call *call, PyObject *object, spy_result *result);
+void spyp_input_only(spy_arg *arg); // host arrays in it are only read
+// `object`, a ValueRef or one with update_this(), is told of the value that `part` becomes.
+int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part);
+// Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
+void spyp_error_prefix(spyp_call *call, const char *format, ...);
 
 // >>devices
 
@@ -179,6 +210,8 @@ int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const cha
 
 // >>modules
 
+// type_conformances as a tuple of str; NULL with an error.
+PyObject *spyp_conformances_parse(PyObject *items, const char *where);
 PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link); // takes `module`
 PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
 // A dtype given by a user: Struct, "float3", numpy dtype, Python type float/int/bool, math type. `type` names it, `module`
@@ -212,16 +245,25 @@ struct spyp_chain {
 int spyp_chain_options(spyp_call *call, spy_call_options *options);
 int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+const char *spyp_field_name(PyObject *key); // of a dict for a struct; NULL with an error
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
 int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // missing numbers are 1
 PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
-bool spyp_takes_doubles(spyp_function *function); // whether a parameter of some overload is of doubles
+// What some overload of the function does; found out by reflection when first asked.
+#define SPYP_TRAIT_KNOWN 1u
+#define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
+#define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
+bool spyp_function_is(spyp_function *function, unsigned int trait);
+// The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
+PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
+int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
-// An object with update_this() whose get_this() gave `value`: it is told what came back.
-int spyp_note_this(spyp_call *call, PyObject *object, PyObject *value, spy_arg *arg);
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
 spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+// Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
+// with an error. buffer.c
+spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
 
 // >>reflection, extension
@@ -254,6 +296,8 @@ PyObject *spyp_shape_tuple(const spy_shape *shape);
 // 1: filled; 0: no array; -1: an error is set (an array of a kind that cannot be used).
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array);
 int spyp_is_array(PyObject *object);
+// What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
+int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 // Numbers of another type; floats to integers and what does not fit are errors. 0, or -1 with an error.
 int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what);
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped); // DEFAULT: none
@@ -261,11 +305,35 @@ const char *spyp_format_of_dtype(spy_dtype dtype);
 PyObject *spyp_numpy(void);                     // the module, new reference; ImportError with what to do
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner); // dtype and further dimensions
 
+// The dimensions that a type's vectors, matrices and arrays add; gives what is left: a scalar, struct ..., or NULL.
+const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner);
+
+// >>records.c: host data into values of any type
+// The names of a dict's or structured array's fields, as a new tuple or list; NULL without an error: it has none.
+PyObject *spyp_field_names(PyObject *object);
+// The one scalar type of all numbers in a value, and how many there are; DEFAULT: several.
+spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count);
+// Packs `count` values in C's layout into `out`, from numbers, a structured array or a dict of either, by field names.
+// `info`: their type, or NULL with `scalar`. 0, or -1 with an error.
+int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype scalar, PyObject *object, int64_t count, char *out,
+                     const char *what);
+
+// >>export.c: tensors as arrays of other libraries
+int spyp_export_ready(PyObject *module);
+const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info); // inside the device; NULL: scalars, or an error
+
+// >>cursor.c
+// A BufferCursor over elements first .. first + count of a tensor; `owner` lives as long as it does. NULL with an error.
+PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *owner, PyObject *module, int64_t first, int64_t count);
+int spyp_cursor_ready(PyObject *module);
+
 // >>values.c: converters of their own
 const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these
-// A value that goes in and comes back, into *result (of the arena).
-int spyp_convert_inout(spyp_call *call, PyObject *value, spy_arg *arg, spy_result **result);
-int spyp_value_ref_set(PyObject *object, spyp_module *module, const spy_result *result);
+// A value that goes in and comes back: *part. Numbers and arrays of numbers come back as values, dicts field by field; the
+// rest is changed in place.
+int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
+PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
+int spyp_give_updates(spyp_call *call);
 
 // >>types: each file makes its own; 0, or -1 with an error
 int spyp_device_ready(PyObject *module);
@@ -273,10 +341,11 @@ int spyp_modules_ready(PyObject *module);
 int spyp_function_ready(PyObject *module);
 int spyp_tensor_ready(PyObject *module);
 int spyp_values_ready(PyObject *module);
+int spyp_buffer_ready(PyObject *module);
+int spyp_encoder_ready(PyObject *module);
 int spyp_reflection_ready(PyObject *module);
 int spyp_resolve_ready(PyObject *module);
 int spyp_extension_ready(PyObject *module);
-
 // >>helpers of all files
 
 PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference
@@ -306,8 +375,10 @@ static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, P
 
 #if defined(__GNUC__)
 #define SPYP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #else
 #define SPYP_LIKELY(x) (x)
+#define SPYP_UNLIKELY(x) (x)
 #endif
 
 #endif // SPYP_H

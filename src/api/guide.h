@@ -159,7 +159,8 @@
 //                                   not converted. Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
-//     spy_arg_struct                a struct field by field, by name or position, all of them: numbers,
+//     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
+//                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
 //                                   tensors or spy_out_*
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
@@ -420,8 +421,8 @@
 // >>guide 21: buffers and shader parameters
 //
 // A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
-// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T or of its
-// scalars in trailing dimensions. A view must begin at a multiple of the device's alignment (the error says
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T, of its
+// scalars in trailing dimensions, or of "void", whose bytes are then Ts. A view must begin at a multiple of the device's alignment (the error says
 // which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
 // it. Element-wise arguments may stand beside all of these.
 //
