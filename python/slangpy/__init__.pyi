@@ -12,13 +12,19 @@ from typing import (
 )
 
 from numpy.typing import DTypeLike, NDArray
-from typing_extensions import Buffer, Self, disjoint_base
+from typing_extensions import Buffer as _BytesLike, Self, disjoint_base
 
 from . import bindings as bindings, math as math, reflection as reflection, types as types
 from .bindings import (
     PYTHON_TYPES as PYTHON_TYPES, register_python_type as register_python_type,
     register_write_to_cursor_type as register_write_to_cursor_type,
 )
+from .buffers import *
+from .device import *
+from .encoders import *
+from .enums import *
+from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor
+from .logger import *
 from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
     float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
@@ -27,7 +33,10 @@ from .math import (
     float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
 )
+from .profiling import *
+from .programs import *
 from .reflection import ModifierID as ModifierID, ShaderStage as ShaderStage
+from .reports import *
 
 __version__: str
 SPY_VERSION: int
@@ -52,7 +61,7 @@ class _Named(Protocol):  # torch.float32 and its like
     def name(self) -> str: ...
 
 # Any array of another library: numpy, torch, memoryview, array.array.
-_ArrayLike: TypeAlias = NDArray[Any] | Buffer | _SupportsDLPack | _SupportsCudaArray
+_ArrayLike: TypeAlias = NDArray[Any] | _BytesLike | _SupportsDLPack | _SupportsCudaArray
 _ShapeLike: TypeAlias = Shape | Sequence[SupportsIndex] | SupportsIndex
 _TypeLike: TypeAlias = Struct | TypeReflection | str | type | DTypeLike | _Named
 _MapLike: TypeAlias = Sequence[int] | int | _TypeLike | None
@@ -82,83 +91,10 @@ class ArgumentTypeError(Error, TypeError):
     """A type that does not fit. Also a TypeError."""
 class ArgumentValueError(Error, ValueError):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
+class SlangCompileError(Error):
+    """Slang code that does not compile: the compiler's text, with file and line."""
 class NameNotFoundError(Error, LookupError):
     """A name, file or object that was not found. Also a LookupError."""
-
-# >>devices
-
-@disjoint_base
-class Device:
-    """A GPU with its memory pool, compiler sessions and cache of compiled calls. See create_device()."""
-
-    def __new__(
-        cls,
-        type: Any = None,
-        enable_debug_layers: bool = False,
-        adapter_luid: Sequence[int] | None = None,
-        include_paths: Sequence[_Path] = ...,
-        enable_cuda_interop: bool = False,
-        enable_print: bool = False,
-        enable_hot_reload: bool = True,
-        enable_compilation_reports: bool = False,
-        existing_device_handles: None = None,
-        bindless_options: Any = None,
-        adapter_name: str | None = None,
-        max_plans: int = 0,
-        slang_library: str | None = None,
-        dump_directory: str | None = None,
-        label: str | None = None,
-        log: Callable[[int, str], object] | None = None,
-        progress: Callable[[str, bool], object] | None = None,
-        print_buffer_size: int = 0,
-        compiler_options: Any = None,
-    ) -> Self: ...
-    log: Callable[[int, str], object] | None
-    progress: Callable[[str, bool], object] | None
-    @property
-    def is_closed(self) -> bool:
-        """Whether close() was called."""
-    def close(self) -> None:
-        """Release the device and all that was made from it; waits for its work."""
-    def wait(self) -> None:
-        """Submit all work and wait for it. Ctrl-C ends the waiting."""
-    def flush(self) -> int:
-        """Hand all recorded work to the GPU without waiting; gives its id."""
-    def wait_for_submit(self, id: int, /) -> None:
-        """Wait for the work up to an id that flush() or submit gave."""
-    def is_submit_finished(self, id: int, /) -> bool:
-        """Whether the work up to an id has finished. Never waits."""
-    def stats(self) -> dict[str, int]:
-        """Counts since the device was made: calls, dispatches, barriers, submits, bytes."""
-    def trim(self) -> None:
-        """Give unused pooled memory back to the driver."""
-    def register_device_close_callback(self, function: Callable[[Device], object], /) -> None:
-        """Call function(device) before the device is released."""
-    def register_shader_hot_reload_callback(self, function: Callable[[bool, str], object], /) -> None:
-        """Call function(succeeded, message) after each reload of a module."""
-    def reload_all_programs(self) -> int:
-        """Reload all modules whose files have changed; gives how many."""
-    def set_hot_reload_delay(self, delay_ms: int, /) -> None:
-        """Least time between two looks at the files, in milliseconds."""
-    def flush_print(self) -> None:
-        """Wait for work that prints, and deliver its messages to the log."""
-    def flush_print_to_string(self) -> str:
-        """Wait for work that prints; gives its messages, a line each."""
-    def load_module(self, path: _Path, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Module:
-        """A Module."""
-    def load_module_from_file(self, path: _Path, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Module:
-        """A Module."""
-    def load_module_from_source(
-        self, module_name: str, source: str, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []
-    ) -> Module:
-        """A Module."""
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *args: object) -> None: ...
-
-def create_device(*args: Any, **kwargs: Any) -> Device: ...
-def init_device() -> Device: ...
-def enumerate_adapters(type: Any = None, /) -> list[dict[str, Any]]:
-    """What adapters a backend has, as a list of dicts."""
 
 # >>modules, types, functions
 
@@ -209,6 +145,8 @@ class Module(_ByName):
         """Load the code again, from its file or from new text. When that fails, all stays as it was."""
     def save(self, path: _Path, /) -> None:
         """Write the module in compiled form as a .slang-module file."""
+    def entry_point(self, name: str, type_conformances: Sequence[str] = ()) -> SlangEntryPoint:
+        """A function of the module as a SlangEntryPoint; an error when there is none."""
     def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
 
 @final
@@ -465,7 +403,10 @@ class _Numpy(Protocol):
 
 @disjoint_base
 class Tensor:
-    """An N-dimensional strided array of device memory with a Slang element type."""
+    """An N-dimensional strided array of device memory with a Slang element type, contents undefined. Tensor(storage, dtype,
+    shape, strides=None, offset=0): the same over the memory of a Buffer or another tensor; strides and offset in
+    elements.
+    """
 
     def __new__(
         cls,
@@ -504,7 +445,25 @@ class Tensor:
     @classmethod
     def zeros_like(cls, other: Tensor, /) -> Self:
         """Of its shape and type, all zero."""
+    @classmethod
+    def full(cls, device: Device | Module, shape: _ShapeLike, fill_value: Any, dtype: _TypeLike | None = None) -> Self:
+        """A tensor whose elements all have one value."""
+    @classmethod
+    def load_from_image(
+        cls,
+        device: Device,
+        path: _Path,
+        flip_y: bool = False,
+        linearize: bool = False,
+        scale: float = 1.0,
+        offset: float = 0.0,
+        grayscale: bool = False,
+    ) -> Self:
+        """An image file as a (height, width) tensor of float, float2, float3 or float4; 8-bit values become 0 to 1. Needs
+        Pillow.
+        """
     from_numpy: ClassVar[_FromNumpy]
+    from_torch: ClassVar[_FromNumpy]
     numpy: ClassVar[_Numpy]
     @property
     def shape(self) -> Shape:
@@ -535,7 +494,19 @@ class Tensor:
         elements. Waits.
         """
     def copy_from_numpy(self, array: _ArrayLike, /) -> None:
-        """Fill the tensor from an array with as many numbers; they are converted."""
+        """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
+        arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        """
+    def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
+        """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
+        value, cursor[i].read(); cursor.apply() copies back what was written. Waits.
+        """
+    def uniforms(self) -> dict[str, Any]:
+        """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
+    def to_torch(self) -> Any:
+        """A torch tensor on the CPU with a copy of the contents. Waits. ImportError without torch."""
+    def torch(self) -> Any:
+        """As to_torch()."""
     def view(
         self, shape: _ShapeLike, strides: _ShapeLike | None = None, offset: int = 0, dtype: _TypeLike | None = None
     ) -> Self:
@@ -545,19 +516,100 @@ class Tensor:
     def reshape(self, *shape: _ShapeLike) -> Self:
         """The same elements in other sizes; one may be -1. Never copies."""
     def flatten_dtype(self) -> Self:
-        """Elements as scalars with further dimensions: float3 (100) is float (100, 3)."""
+        """Elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory."""
     def clear(self, command_encoder: Any = None, /) -> None:
         """Set all bytes to zero."""
     def point_to(self, other: Tensor, /) -> None:
-        """See the memory that `other` sees; same shape, strides and type."""
+        """See the memory that `target` sees; same shape, strides and type, else ValueError."""
     def is_contiguous(self) -> bool:
         """Whether elements lie row-major without gaps."""
     def __bool__(self) -> bool: ...
     def __len__(self) -> int: ...
     def __getitem__(self, index: Any, /) -> Self: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __dlpack__(self, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+@final
+class BufferCursor:
+    """Elements of a tensor in a copy on the host. cursor[i] is a BufferElementCursor, cursor[i] = value writes one; apply()
+    copies back what was written.
+    """
+
+    def __new__(cls, tensor: Tensor, start: int = 0, count: int | None = None) -> Self: ...
+    @property
+    def element_count(self) -> int:
+        """Number of elements."""
+    @property
+    def element_size(self) -> int:
+        """Bytes of an element in C's layout."""
+    @property
+    def element_type(self) -> Struct:
+        """The Slang type of the elements."""
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the elements have been read."""
+    @property
+    def resource(self) -> Tensor:
+        """What the elements belong to."""
+    def apply(self) -> None:
+        """Copy the elements that were written to the tensor."""
+    def load(self) -> None:
+        """Read the elements again; what was not applied is lost. Waits."""
+    def find_element(self, index: int, /) -> BufferElementCursor:
+        """Cursor[index]. IndexError beyond the end."""
+    def to_numpy(self) -> NDArray[Any]:
+        """The copy as a numpy array, as Tensor.to_numpy()."""
+    def copy_from_numpy(self, data: Any, /) -> None:
+        """Write all elements, as Tensor.copy_from_numpy()."""
+    def write_from_numpy(self, data: Any, /) -> None:
+        """As copy_from_numpy()."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: SupportsIndex, /) -> BufferElementCursor: ...
+    def __setitem__(self, index: SupportsIndex, value: Any, /) -> None: ...
+    def __delitem__(self, index: SupportsIndex, /) -> None: ...
+
+@type_check_only
+class _Parts:
+    def __getattr__(self, name: str, /) -> BufferElementCursor: ...
+
+@final
+class BufferElementCursor(_Parts):
+    """A place in the elements of a BufferCursor: place.field, place['light.color'], place[2]; place.field = value writes."""
+
+    @property
+    def type(self) -> Struct:
+        """The Slang type of the place."""
+    def read(self) -> Any:
+        """The value: a number, vector, matrix, list, or a dict for a struct."""
+    def write(self, value: Any, /) -> None:
+        """Numbers, lists, vectors or arrays; a dict changes the fields that it names. Nothing is changed when a part does
+        not fit.
+        """
+    def set_data(self, data: _BytesLike, /) -> None:
+        """The place's bytes in C's layout, from anything with a buffer."""
+    def is_valid(self) -> bool:
+        """Whether it can be read and written: its device is open."""
+    def has_field(self, name: str, /) -> bool:
+        """Whether there is a part of that name or path."""
+    def has_element(self, index: int, /) -> bool:
+        """Whether there is a part of that index."""
+    def find_field(self, name: str, /) -> BufferElementCursor:
+        """A part by name or path, as cursor[name]. KeyError when there is none."""
+    def find_element(self, index: int, /) -> BufferElementCursor:
+        """A part by index, as cursor[index]. IndexError beyond the end."""
+    def __bool__(self) -> Literal[True]: ...
+    def __len__(self) -> int: ...
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
+    def __delattr__(self, name: str, /) -> None: ...
+    def __getitem__(self, key: str | int, /) -> BufferElementCursor: ...
+    def __setitem__(self, key: str | int, value: Any, /) -> None: ...
+    def __delitem__(self, key: str | int, /) -> None: ...
 
 class NDBuffer(Tensor):
-    """Slang's other name for a Tensor."""
+    """Slang's other name for a Tensor. NDBuffer(array): a copy of any array (numpy, torch, ...) on the device that
+    push_current_device() set.
+    """
 
 # >>values that are arguments
 
