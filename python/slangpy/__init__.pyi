@@ -45,6 +45,7 @@ SPY_VERSION: int
 
 _Path: TypeAlias = str | PathLike[str]
 _T = TypeVar("_T", bound=Tensor)
+_T_co = TypeVar("_T_co", bound=Tensor, covariant=True)
 
 @type_check_only
 class _SupportsDLPack(Protocol):
@@ -69,15 +70,17 @@ _MapLike: TypeAlias = Sequence[int] | int | _TypeLike | None
 @type_check_only
 class _ModuleOptions(TypedDict, total=False):
     strict_broadcasting: bool
-    compiler_options: _ModuleOptions
+    compiler_options: SlangCompilerOptions | _ModuleOptions
     defines: Mapping[str, object]
     include_paths: Sequence[_Path]
-    optimization: Any
-    debug_info: Any
-    floating_point_mode: Any
+    optimization: SlangOptimizationLevel | Literal["default", "none", "low", "high", "maximal"]
+    debug_info: SlangDebugInfoLevel | Literal["default", "none", "minimal", "standard", "maximal"]
+    floating_point_mode: SlangFloatingPointMode | Literal["default", "precise", "fast"]
     warnings_as_errors: bool
     enable_experimental_features: bool
     type_conformances: Sequence[str]
+
+_Options: TypeAlias = _ModuleOptions | SlangCompilerOptions | None
 
 @type_check_only
 class _ByName:  # attributes are functions and types of Slang
@@ -102,18 +105,18 @@ class NameNotFoundError(Error, LookupError):
 class Module(_ByName):
     """Slang code by name: attributes are its functions and types; module['f<float, 4>'] names a specialisation."""
 
-    def __new__(cls, device_module: Module, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Self: ...
+    def __new__(cls, device_module: Module, options: _Options = {}, link: Sequence[Module] = []) -> Self: ...
     @staticmethod
-    def load_from_file(device: Device, path: _Path, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Module:
+    def load_from_file(device: Device, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
         """Load a .slang or .slang-module file. `options`: strict_broadcasting, defines, include_paths, optimization ..."""
     @staticmethod
     def load_from_source(
-        device: Device, name: str, source: str, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []
+        device: Device, name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
         """Load Slang text."""
     @staticmethod
     def load_from_module(
-        device: Device, module: Module, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []
+        device: Device, module: Module, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
         """The module itself."""
     @property
@@ -239,16 +242,21 @@ class Function:
         self,
         *args: Any,
         _result: Any = None,
-        _append_to: Any = None,
+        _append_to: CommandEncoder | None = None,
         _thread_count: _ShapeLike | None = None,
         **kwargs: Any,
     ) -> Any: ...
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """As the function itself."""
-    def append_to(self, encoder: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def append_to(self, encoder: CommandEncoder, /, *args: Any, **kwargs: Any) -> Any:
         """Record the call into a command encoder instead of making it."""
     def dispatch(
-        self, thread_count: _ShapeLike, *args: Any, vars: Mapping[str, Any] = {}, command_encoder: Any = None, **kwargs: Any
+        self,
+        thread_count: _ShapeLike,
+        *args: Any,
+        vars: Mapping[str, Any] | None = {},
+        command_encoder: CommandEncoder | None = None,
+        **kwargs: Any,
     ) -> None:
         """Run over explicit threads; arguments go whole."""
     def explain(self, *args: Any, **kwargs: Any) -> str:
@@ -386,18 +394,30 @@ class Shape(_Sizes):
     def __gt__(self, other: Any, /) -> bool: ...
     def __ge__(self, other: Any, /) -> bool: ...
 
+@type_check_only
+class _Making(Protocol[_T_co]):
+    def __call__(
+        self,
+        device: Device | Module,
+        ndarray: _ArrayLike,
+        usage: Any = None,
+        memory_type: Any = None,
+        *,
+        dtype: _TypeLike | None = None,
+    ) -> _T_co: ...
+
 # One name for two things: Tensor.from_numpy(device, array) makes one, tensor.from_numpy(array) fills it.
 @type_check_only
 class _FromNumpy(Protocol):
     @overload
-    def __get__(self, instance: None, owner: type[_T], /) -> Callable[[Device, _ArrayLike], _T]: ...
+    def __get__(self, instance: None, owner: type[_T], /) -> _Making[_T]: ...
     @overload
-    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike], None]: ...
+    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike | Mapping[str, Any]], None]: ...
 
 @type_check_only
 class _Numpy(Protocol):
     @overload
-    def __get__(self, instance: None, owner: type[_T], /) -> Callable[[Device, _ArrayLike], _T]: ...
+    def __get__(self, instance: None, owner: type[_T], /) -> _Making[_T]: ...
     @overload
     def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[], NDArray[Any]]: ...
 
@@ -408,6 +428,17 @@ class Tensor:
     elements.
     """
 
+    @overload
+    def __new__(
+        cls,
+        device: Device | Module,
+        shape: _ShapeLike,
+        dtype: _TypeLike | None = None,
+        *,
+        usage: Any = None,
+        memory_type: Any = None,
+    ) -> Self: ...
+    @overload
     def __new__(
         cls,
         device: Device | Module,
@@ -417,6 +448,12 @@ class Tensor:
         usage: Any = None,
         memory_type: Any = None,
     ) -> Self: ...
+    @overload
+    def __new__(
+        cls, storage: Tensor, dtype: _TypeLike, shape: _ShapeLike, strides: _ShapeLike | None = None, offset: int = 0
+    ) -> Self: ...
+    @overload
+    def __new__(cls, array: _ArrayLike, /) -> Self: ...
     @classmethod
     def empty(
         cls,
@@ -440,10 +477,10 @@ class Tensor:
     ) -> Self:
         """A tensor of zeros."""
     @classmethod
-    def empty_like(cls, other: Tensor, /) -> Self:
+    def empty_like(cls, other: Tensor) -> Self:
         """Of its shape and type, contents undefined."""
     @classmethod
-    def zeros_like(cls, other: Tensor, /) -> Self:
+    def zeros_like(cls, other: Tensor) -> Self:
         """Of its shape and type, all zero."""
     @classmethod
     def full(cls, device: Device | Module, shape: _ShapeLike, fill_value: Any, dtype: _TypeLike | None = None) -> Self:
@@ -493,7 +530,7 @@ class Tensor:
         """A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured
         elements. Waits.
         """
-    def copy_from_numpy(self, array: _ArrayLike, /) -> None:
+    def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
         """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
         arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
         """
@@ -511,15 +548,23 @@ class Tensor:
         self, shape: _ShapeLike, strides: _ShapeLike | None = None, offset: int = 0, dtype: _TypeLike | None = None
     ) -> Self:
         """The same memory in another way; strides and offset in elements."""
-    def broadcast_to(self, *shape: _ShapeLike) -> Self:
+    @overload
+    def broadcast_to(self, shape: _ShapeLike) -> Self:
         """Sizes of 1 stretched, leading dimensions added; no copy."""
-    def reshape(self, *shape: _ShapeLike) -> Self:
+    @overload
+    def broadcast_to(self, *sizes: SupportsIndex) -> Self:
+        """Sizes of 1 stretched, leading dimensions added; no copy."""
+    @overload
+    def reshape(self, shape: _ShapeLike) -> Self:
+        """The same elements in other sizes; one may be -1. Never copies."""
+    @overload
+    def reshape(self, *sizes: SupportsIndex) -> Self:
         """The same elements in other sizes; one may be -1. Never copies."""
     def flatten_dtype(self) -> Self:
         """Elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory."""
-    def clear(self, command_encoder: Any = None, /) -> None:
+    def clear(self, command_encoder: CommandEncoder | None = None) -> None:
         """Set all bytes to zero."""
-    def point_to(self, other: Tensor, /) -> None:
+    def point_to(self, target: Tensor) -> None:
         """See the memory that `target` sees; same shape, strides and type, else ValueError."""
     def is_contiguous(self) -> bool:
         """Whether elements lie row-major without gaps."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 from numpy.typing import NDArray
+from typing_extensions import Self
 from . import Device, Tensor, _ArrayLike, _TypeLike
 from .enums import BufferUsage, Format, MemoryType
 
@@ -13,6 +14,7 @@ class Buffer(Tensor):
     wherever tensors go. See Device.create_buffer().
     """
 
+    def __new__(cls, device: Device | Tensor, *args: Any, **kwargs: Any) -> Self: ...
     @property
     def size(self) -> int:
         """Bytes."""
@@ -21,7 +23,7 @@ class Buffer(Tensor):
         """Bytes of an element; 1 when it has no type and none was given."""
     def to_numpy(self) -> NDArray[Any]:
         """The contents. Of the format when there is one, (count,) or (count, components); else bytes, uint8. Waits."""
-    def copy_from_numpy(self, data: _ArrayLike) -> None:
+    def copy_from_numpy(self, data: _ArrayLike) -> None:  # type: ignore[override]
         """Copy the bytes of an array, at most as many as the buffer has, to its beginning."""
 
 def create_buffer(

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 from typing_extensions import Self
 
-from . import Module, _ArrayLike, _ModuleOptions, _Path, _TypeLike
+from . import Module, _ArrayLike, _Options, _Path, _TypeLike
 from .buffers import Buffer
 from .encoders import CommandBuffer, CommandEncoder, Fence, QueryPool
 from .enums import (
@@ -54,12 +54,12 @@ class _Device:  # in C
         """Wait for work that prints, and deliver its messages to the log."""
     def flush_print_to_string(self) -> str:
         """Wait for work that prints; gives its messages, a line each."""
-    def load_module(self, path: _Path, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Module:
+    def load_module(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
         """A Module."""
-    def load_module_from_file(self, path: _Path, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Module:
+    def load_module_from_file(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
         """A Module."""
     def load_module_from_source(
-        self, module_name: str, source: str, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []
+        self, module_name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
         """A Module."""
     def __enter__(self) -> Self: ...
@@ -325,14 +325,14 @@ def create_compute_pipeline(program: ShaderProgram, label: str | None = None) ->
     """Device.create_compute_pipeline() of the current device: create_compute_pipeline(program, label=None): a
     ComputePipeline, for CommandEncoder.begin_compute_pass().
     """
-def load_module(path: _Path, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Module:
+def load_module(path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
     """Device.load_module() of the current device: load_module(path, options={}, link=[]): a Module."""
-def load_module_from_file(path: _Path, options: _ModuleOptions | Any = {}, link: Sequence[Module] = []) -> Module:
+def load_module_from_file(path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
     """Device.load_module_from_file() of the current device: load_module_from_file(path, options={}, link=[]): a Module."""
 def load_module_from_source(
     module_name: str,
     source: str,
-    options: _ModuleOptions | Any = {},
+    options: _Options = {},
     link: Sequence[Module] = [],
 ) -> Module:
     """Device.load_module_from_source() of the current device: load_module_from_source(module_name, source, options={},

@@ -34,7 +34,9 @@ class InstanceTensor(_Instances):
     `data`: a Tensor of that type and shape, or what Tensor.copy_from_numpy() takes; without it contents are undefined.
     """
 
-    def __init__(self, struct: Struct, shape: _ShapeLike, data: Tensor | _ArrayLike | Mapping[str, Any] | None = None) -> None: ...
+    def __init__(
+        self, struct: Struct, shape: _ShapeLike, data: Tensor | _ArrayLike | Mapping[str, Any] | None = None
+    ) -> None: ...
     @property
     def tensor(self) -> Tensor:
         """The tensor that holds the instances."""
