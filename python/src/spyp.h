@@ -270,7 +270,7 @@ PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwarg
 
 // >>reflection, extension
 
-// The type that a TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is neither.
+// The type that a Struct, TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is none.
 const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module);
 PyObject *spyp_resolution_make(const spy_resolution *resolution);
 PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs); // call.c
