@@ -104,13 +104,13 @@ static PyObject *spyp_raise_call(spyp_device *d) {
     Py_ssize_t colon = text ? PyUnicode_FindChar(text, ':', 0, PyUnicode_GetLength(text), 1) : -1;
     const char *bytes = text ? spyp_utf8(text) : NULL;
     if (bytes && strncmp(bytes, "spy_", 4) == 0 && colon > 0)
-        Py_SETREF(text, PyUnicode_Substring(text, colon + 2, PyUnicode_GetLength(text)));
+        spyp_replace(&text, PyUnicode_Substring(text, colon + 2, PyUnicode_GetLength(text)));
     for (size_t i = 0; text && i < sizeof spyp_advice / sizeof *spyp_advice; i++) {
         PyObject *from = PyUnicode_FromString(spyp_advice[i][0]), *to = PyUnicode_FromString(spyp_advice[i][1]);
         PyObject *next = from && to ? PyUnicode_Replace(text, from, to, -1) : NULL;
         Py_XDECREF(from);
         Py_XDECREF(to);
-        Py_SETREF(text, next);
+        spyp_replace(&text, next);
     }
     if (text) PyErr_SetObject(type, text);
     Py_XDECREF(text);
@@ -397,7 +397,7 @@ PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwarg
         function = Py_NewRef(self);
         if (vars && vars != Py_None) {
             PyObject *set = PyObject_CallMethod(self, "set", "O", vars);
-            Py_SETREF(function, set);
+            spyp_replace(&function, set);
         }
         if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
         spy_uint3 threads = { n[0], n[1], n[2] };
