@@ -168,7 +168,8 @@
 //                                   not converted. Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
-//     spy_arg_struct                a struct field by field, by name or position, all of them: numbers,
+//     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
+//                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
 //                                   tensors or spy_out_*
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
@@ -181,7 +182,7 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, typed buffers, and results of an interface type. A struct given
+// What cannot be passed yet: textures, samplers, and results of an interface type. A struct given
 // whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
@@ -273,7 +274,9 @@
 // spy_prepare binds and compiles a call without running it; spy_call_prepared runs it with arguments of the
 // same kinds, types, ranks, names and order, without a look-up. With desc.async a thread compiles, and
 // spy_prepared_ready says when it is done: SPY_ERROR_NOT_READY is an answer there and is not kept as an
-// error. Sizes given to spy_prepare choose the variant that is compiled first.
+// error. Sizes given to spy_prepare choose the variant that is compiled first. desc.options are those of
+// guide 20, copied: all calls get them, with the values of globals that they had. Globals that change from call
+// to call are set by the options' write_globals hook, or are tensors.
 //
 // >>guide 13: bringing your own Vulkan
 //
@@ -409,7 +412,8 @@
 // >>guide 20: options of a call
 //
 // spy_call_with is spy_call with a spy_call_options: a plain struct that can be kept and changed, all zero by
-// default. The dispatch functions take it too. What is compiled into the kernel makes a call of its own kind.
+// default. The dispatch functions take it too, and spy_explain_call, spy_time_call, spy_resolve and spy_prepare.
+// What is compiled into the kernel makes a call of its own kind.
 //     prelude               Slang text at the head of the kernel
 //     constants             numbers for the module's `extern static const`, compiled in
 //     conformances          "Circle : IShape": the types that may stand behind interfaces at run time
@@ -425,11 +429,25 @@
 //
 // >>guide 21: buffers and shader parameters
 //
-// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
-// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
-// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
-// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
-// arguments may stand beside all of these.
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T, of its
+// scalars in trailing dimensions, or of "void", whose bytes are then Ts. A view must begin at a multiple of the device's alignment (the error says
+// which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
+// it. Element-wise arguments may stand beside all of these.
+//
+// Buffer<T> and RWBuffer<T> are for T of 8, 16 or 32 bits, one, two or four of them (three where the device can),
+// and their tensors hold T itself: a [format] that says otherwise is refused, and so are atomic operations but on
+// int and uint. Every device has float, int, uint and their vectors of two and four to read and write; an error
+// names a format that it lacks. A device without StorageImageReadWithoutFormat takes RWBuffers of float vectors of
+// one length in a kernel, or [format("rgba32f")] and the like on each.
+//
+// An array of buffers, StructuredBuffer<float> b[3], takes a struct of tensors:
+//
+//     spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, z)))
+//
+// Its elements are chosen by a number that is the same for all threads of a group; else Slang wants
+// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays,
+// of unknown size, and of structs with buffers in them are refused.
 //
 // Global shader parameters of a module, and of those that it imports or links, are given with the call:
 //
@@ -440,19 +458,42 @@
 //                                                spy_arg_data("scene.light", &light, sizeof light)) };
 //     spy_call_with(function, args, &o);
 //
-// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// Names are paths: fields by ".name", elements by "[2]", of arrays of buffers too. A struct may be given whole (spy_arg_data), by its fields
 // (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
 // Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
-// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
-// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
-// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
-// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
-// each.
+// library's tensor types; data in uniform buffers comes from host memory. A name that the modules do not have, or
+// a value of another type, is an error before anything is compiled. What a kernel uses must be given, and an
+// error lists what is not, once its code is there and tells; what it does not use is ignored, of a uniform
+// buffer's members too. spy_explain_call lists all globals, given and not. A write_globals hook adds values at
+// each call. Values change from call to call without a new kernel; other kinds or names of values are another
+// kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding each.
 //
-// Not yet: globals of prepared calls; textures, samplers, typed buffers, arrays of buffers, and push constants
-// of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
+// Not yet: textures, samplers, and push constants of the module's own: a kernel that
+// uses one is refused by its name. [[vk::binding]] numbers are the module's
 // own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
 // element-wise arguments: nothing checks what threads then do to each other.
+//
+// >>guide 22: CUDA
+//
+// spy_cuda_backend() drives NVIDIA's GPUs through CUDA. It needs the driver alone to make a device, and NVRTC, CUDA's
+// compiler as a library, to compile kernels: no toolkit, no headers. NVRTC is looked for, in this order: at
+// spy_cuda_desc.nvrtc_library, or SLANGPY_NVRTC_LIBRARY; beside the program; by the system's loader; in a toolkit
+// (CUDA_PATH, CUDA_HOME, /usr/local/cuda); where pip puts nvidia-cuda-nvrtc. The error names every place. An NVRTC of
+// a later major version than the driver's makes code that the driver refuses.
+//
+// Memory lies as CUDA has it: bool is a byte, float2 is aligned to 8 bytes and float4 to 16, half3 takes 8. Views that
+// do not fit a vector's alignment are read component by component. Arguments go with the launch, up to 4,096 bytes, or
+// 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured buffers are an address and a
+// count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to constant memory at each launch.
+// spy_dispatch_indirect waits for the GPU: CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
+//
+// Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
+// about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
+// crashes over its components: put the vector into a struct. options.optimization, debug_info and float_mode of modules
+// reach SPIR-V only.
+//
+// Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
+// only gives the work so far a number. A kernel that faults loses the device: release it and make another one.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -541,6 +582,16 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
+// Told when the calling thread is about to be blocked, and when that is over: round compilers and waits for the GPU. For
+// programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
+// is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
+typedef void (*spy_blocking_func)(bool begins, void *user_data);
+
+typedef struct spy_blocking {
+    spy_blocking_func func; // NULL: none
+    void *user_data;
+} spy_blocking;
+
 // >>memory
 
 // Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
@@ -576,6 +627,11 @@ typedef enum spy_dtype {
 size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
 const char *spy_dtype_name(spy_dtype dtype);
+
+// Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
+// SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
+// Threads: any.
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
 
 #define SPY_MAX_RANK 8
 
@@ -670,6 +726,7 @@ typedef struct spy_device_desc {
     spy_adapter_type adapter_type;      // only this type; default: the best there is
     spy_log log;                        // sees every error and warning, also of a failed creation
     spy_progress progress;              // called around slow steps
+    spy_blocking blocking;              // called around compilers and waits
     spy_allocator allocator;            // default: malloc
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
@@ -713,6 +770,10 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *d
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
+
+// Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Threads: one at a time.
+spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
 #define SPY_FEATURE_FLOAT16 0x1u
@@ -1115,7 +1176,8 @@ typedef struct spy_tensor spy_tensor;
 typedef struct spy_tensor_desc {
     spy_shape shape;          // default: rank 0, one element; sizes may be 0
     spy_dtype dtype;          // scalar elements; default float32
-    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...
+    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...; "void" is memory in bytes,
+                              // which goes to buffers and pointers of any type, laid out by the scalar rules
     spy_module *module;       // where `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
     size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match
@@ -1345,6 +1407,9 @@ extern "C" {
 // >>arguments
 
 typedef struct spy_arg spy_arg;
+struct spy_result;
+
+#define SPYI_MAP_WHOLE 255u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1364,14 +1429,16 @@ typedef enum spy_arg_kind {
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
     SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
+    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_RESULT   // an output of whatever kind: value.result
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
 typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
-    SPY_DIRECTION_INOUT
+    SPY_DIRECTION_INOUT,
+    SPY_DIRECTION_ANY // of host arrays: as the parameter says; the memory is written when that is out or inout
 } spy_direction;
 
 // One argument. Plain data that lives only during the call.
@@ -1380,7 +1447,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -1390,6 +1457,7 @@ struct spy_arg {
         double f;
         spy_tensor *tensor;
         spy_tensor **new_tensor;
+        struct spy_result *result;
         const void *data;
         void *out;
         const spy_arg *fields;
@@ -1447,7 +1515,7 @@ spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // A struct given field by field; each field is any argument, tensors and further structs included. All fields must
-// be given. The list must stay alive until the call.
+// be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
 spy_arg spy_arg_struct(const char *name, spy_args fields);
 
 // Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
@@ -1466,6 +1534,27 @@ spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
+#define SPY_RESULT_BYTES 256
+
+// A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
+// value has at most SPY_RESULT_BYTES, else a new tensor of the call's shape, which the caller releases.
+typedef struct spy_result {
+    spy_tensor *tensor;     // NULL: the value is in data
+    const char *type;       // Slang's name of the value's or the element's type; NULL: the function returns nothing. Lives as
+                            // long as the device
+    spy_dtype dtype;        // of a scalar, vector or matrix; else SPY_DTYPE_DEFAULT
+    uint32_t rows, columns; // of these; a vector's components are columns; else 0
+    size_t size_bytes;      // of data; 0: there is none
+    uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
+} spy_result;
+
+// "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
+// the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
+spy_arg spy_out_result(const char *name, spy_result *result);
+// An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
+// the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
+spy_arg spy_inout_result(const char *name, spy_result *result);
+
 // Values that go in and come back, for inout parameters. The call waits.
 spy_arg spy_inout_bool(const char *name, bool *value);
 spy_arg spy_inout_i32(const char *name, int32_t *value);
@@ -1479,6 +1568,7 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
+// No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
@@ -1552,13 +1642,16 @@ spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args
 spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
                                  const spy_call_options *options);
 
-// As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
+// As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
+// is SPY_ERROR_INVALID_ARGUMENT.
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns);
 
-// What a call would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's variant
-// and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
-// When the call cannot be made, the text is the error's. Nothing runs.
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
+// What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
+// variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
+// without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity);
 
 // >>prepared calls
 
@@ -1566,6 +1659,9 @@ typedef struct spy_prepared spy_prepared;
 
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
+    const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
+                                     // none. append_to must be NULL. The values in `globals` are given to every call;
+                                     // write_globals is called by spy_prepare() and at each call, and gives newer ones
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
@@ -1573,7 +1669,8 @@ typedef struct spy_prepare_desc {
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
-// Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
+// Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
+// ones are an error.
 // Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
 // arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
@@ -1667,12 +1764,13 @@ typedef struct spy_resolution {
     spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
 } spy_resolution;
 
-// Resolve a call as spy_call() does, without compiling a kernel or running anything; a spy_call() with these arguments
-// then finds the work done. The same errors as spy_call()'s, but for those that come from compiling, from overlapping
-// memory and from values, which are not looked at (300 for a uint8_t). NULL on failure.
+// Resolve a call as spy_call_with() does, without compiling a kernel or running anything but write_globals; a call with
+// these arguments and options (which may be NULL) then finds the work done. The same errors as the call's, but for those
+// that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
+// uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args);
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
 
@@ -3081,6 +3179,7 @@ typedef struct spyi_context {
     spyi_object object;
     spy_log log;
     spy_progress progress;
+    spy_blocking blocking;
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too
@@ -3097,7 +3196,8 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress and desc.blocking
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins);                    // tells desc.blocking
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
@@ -3864,8 +3964,14 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     spyi_text_free(&text);
 }
 
+void spyi_block(spyi_context *ctx, bool begins) {
+    if (ctx && ctx->blocking.func) ctx->blocking.func(begins, ctx->blocking.user_data);
+}
+
 void spyi_step(spyi_context *ctx, const char *step, bool finished) {
+    if (finished) spyi_block(ctx, false);
     if (ctx && ctx->progress.func) ctx->progress.func(step, finished, ctx->progress.user_data);
+    if (!finished) spyi_block(ctx, true);
 }
 
 // >>errors
@@ -3979,6 +4085,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (!desc) return;
     ctx->log = desc->log;
     ctx->progress = desc->progress;
+    ctx->blocking = desc->blocking;
     if (desc->label) {
         char *label = spyi_strdup(desc->label); // the caller's may go
         if (label) ctx->label = label;
@@ -4158,30 +4265,65 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A structured-buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment.
+// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
+// limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
+    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
 } spyi_binding;
+
+// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
+// binding each: the array's number is its first element's.
+typedef enum spyi_slot_kind {
+    SPYI_SLOT_BUFFER,
+    SPYI_SLOT_TEXELS,   // Buffer<T>
+    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
+} spyi_slot_kind;
+
+typedef struct spyi_slot {
+    uint8_t kind;    // spyi_slot_kind
+    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
+    uint8_t scalar;  // of a texel: spy_dtype
+    uint8_t columns; // of a texel: 1 to 4
+} spyi_slot;
+
+#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // > 0, at most limits.max_uniform_bytes
+    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
+
+// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
+typedef struct spyi_uniform_place {
+    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
+    uint32_t offset; // bytes
+} spyi_uniform_place;
+
+#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
-    const void *code;    // SPIR-V words
+    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
+    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group (x); already fixed in the code
+    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
+    uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
+    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
+    const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
+    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
+    // buffers, and these are found through addresses.
+    const uint32_t *params; // where in the block each parameter of the entry point begins
+    uint32_t param_count;
+    const spyi_uniform_place *uniform_places; // of each uniform buffer
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
@@ -4204,9 +4346,12 @@ typedef struct spyi_limits {
     spy_device_info info; // what the user sees
     spyi_target target;
     uint32_t max_block_bytes;   // inline parameters of a dispatch
-    uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
+    uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
+    uint32_t texel_alignment; // bytes
+    uint64_t max_texels;      // of a typed buffer
+    uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
     uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
@@ -4214,6 +4359,8 @@ typedef struct spyi_limits {
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
     bool unified_memory;          // device memory is mapped and cached: no staging
 } spyi_limits;
+
+enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {
@@ -4311,13 +4458,16 @@ SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
 // For spy_device_desc.backend_desc; NULL is all zero, and zero is the default.
 typedef struct spyi_null_desc {
-    spyi_target target;         // what kernels are compiled to; nothing looks at their code
+    spyi_target target;         // what kernels are compiled to; nothing but on_kernel looks at their code
     uint32_t max_block_bytes;   // 128
     uint32_t max_bindings;      // 16
     bool pointers_only;         // limits.max_bindings is 0
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t texel_alignment;   // 64
+    uint64_t max_texels;        // 64 Mi
+    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
     uint32_t max_uniforms;      // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
@@ -4333,7 +4483,10 @@ typedef struct spyi_null_desc {
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
-    spyi_text *report;            // the test's own text for broken rules, which outlives the device
+    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
+    spyi_text *report; // the test's own text for broken rules, which outlives the device
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
@@ -4359,6 +4512,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    const spyi_slot *slots; // what each is; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
@@ -4431,6 +4585,7 @@ typedef struct spyi_null_chunk {
 typedef struct spyi_null_kernel {
     char *label;
     uint32_t group_size, block_size, binding_count, uniform_count;
+    spyi_slot slots[SPYI_MOST_SLOTS];
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -4458,6 +4613,8 @@ typedef struct spyi_null_gpu {
 
     spyi_null_func func;
     void *user_data;
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
 
     spyi_mutex lock; // the rest is also used by compile threads
     spyi_text own_report, *report;
@@ -4695,6 +4852,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_limits *limits = &n->base.limits;
     spyi_null_kernel *k;
+    uint32_t i;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
@@ -4709,11 +4867,27 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
             n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
             desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
             limits->max_uniforms);
+    if (desc->binding_count > SPYI_MOST_SLOTS)
+        return spyi_null_broken(n, error, "create_kernel: %u bindings are more than SPYI_MOST_SLOTS",
+                                desc->binding_count);
+    for (i = 0; i < desc->binding_count && desc->slots; i++) {
+        const spyi_slot *s = &desc->slots[i];
+        uint8_t use = s->kind == SPYI_SLOT_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
+            (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
+            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
+                                    s->count);
+    }
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
         return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+    if (n->on_kernel) {
+        status = n->on_kernel(desc, n->on_kernel_data, error);
+        if (status != SPY_OK) return status;
+    }
     k = (spyi_null_kernel *)calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (!k || !k->label) {
@@ -4726,6 +4900,10 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
     k->uniform_count = desc->uniform_count;
+    for (i = 0; i < desc->binding_count; i++) {
+        if (desc->slots) k->slots[i] = desc->slots[i];
+        else k->slots[i].count = 1;
+    }
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -4871,13 +5049,19 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
+            u->size > limits->max_uniform_bytes)
             return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
                                     k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
     }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
+        const spyi_slot *s = &k->slots[i];
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
+            b->range % texel != 0 ||
+            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
             return spyi_null_broken(
                 n, error,
                 "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
@@ -4923,6 +5107,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     bytes += block_size;
     op->binding_count = k->binding_count;
     op->bindings = (const spyi_binding *)(void *)bytes;
+    op->slots = k->slots;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
     if (k->uniform_count) {
@@ -5160,12 +5345,19 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
                                   SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
     spy_device_info *info = &limits->info;
+    uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     limits->target = d->target;
     limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
+    limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
+    for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
+        for (columns = 0; columns < 4; columns++)
+            if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
@@ -5222,6 +5414,8 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
+    n->on_kernel = d.on_kernel;
+    n->on_kernel_data = d.on_kernel_data;
     n->report = d.report ? d.report : &n->own_report;
     spyi_mutex_init(&n->lock);
     *gpu = (spyi_gpu *)(void *)n;
@@ -5394,6 +5588,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
+SPYI_FN spyi_target spyi_types_target(const spyi_types *types);
 
 // Threads: any (one lock inside). Never NULL for valid arguments.
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
@@ -5408,10 +5603,17 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
                                           uint32_t count, size_t device_size, size_t device_align);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
+// What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
+SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
+SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
+SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                               uint32_t count);
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
 // ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
@@ -5607,6 +5809,8 @@ typedef struct spyi_entry {
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
     uint32_t block_size;
+    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of those that lie in the block
+    uint32_t place_count;
 } spyi_entry;
 
 // Whether the module declares the function as an entry point, by [shader(...)].
@@ -5621,10 +5825,10 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it
+    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it, or an array of buffers
     SPYI_INPUT_DATA,   // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
-    SPYI_INPUT_BUFFER, // a binding: structured and byte-address buffers
-    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers, arrays of buffers
+    SPYI_INPUT_BUFFER, // a binding: structured, byte-address and typed buffers, elements of arrays of them
+    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers
 } spyi_input_kind;
 
 typedef struct spyi_input {
@@ -5632,7 +5836,7 @@ typedef struct spyi_input {
     char *path; // "params.light"
     const spyi_type *type;
     int32_t
-        slot; // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -5643,12 +5847,17 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
+    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // SPYI_TARGET_CUDA
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+// The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
+// say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
+SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
 
@@ -5669,10 +5878,12 @@ SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t h
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 typedef struct spyi_code {
-    void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
+    void *
+        data; // SPIR-V words, ready for the driver (OpSource language patched to 0); or CUDA text with its NUL
     size_t size;
+    size_t prelude_size;    // of the text: Slang's prelude, with which it begins
     uint8_t hash[20];       // Slang's entry-point hash
-    spyi_inputs inputs;     // its bindings in the code: set 0, structured buffers first, then uniform ones
+    spyi_inputs inputs;     // its bindings in the code: set 0, uniform buffers last
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
@@ -5741,6 +5952,7 @@ enum {
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
 enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum { SPYI_SL_LANGUAGE_CUDA = 6 };
 enum {
     SPYI_SL_OPTIMIZATION_NONE = 0,
     SPYI_SL_OPTIMIZATION_DEFAULT = 1,
@@ -5778,9 +5990,11 @@ enum {
 };
 enum {
     SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_TEXELS = 5,
     SPYI_SL_SHAPE_STRUCTURED = 6,
     SPYI_SL_SHAPE_BYTES = 7,
-    SPYI_SL_ACCESS_READ = 1
+    SPYI_SL_ACCESS_READ = 1,
+    SPYI_SL_ACCESS_READ_WRITE = 2
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -5923,8 +6137,9 @@ struct spyi_sl_global_table {
     uint32_t (*findProfile)(spyi_sl_global *, const char *);
     spyi_sl_slot setDownstreamCompilerPath, setDownstreamCompilerPrelude, getDownstreamCompilerPrelude;
     const char *(*getBuildTagString)(spyi_sl_global *);
-    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
-        getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
+    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude;
+    void (*getLanguagePrelude)(spyi_sl_global *, int32_t language, spyi_sl_blob **);
+    spyi_sl_slot createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
         checkCompileTargetSupport;
     spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
     spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
@@ -6222,6 +6437,8 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    bool inputs_asked, inputs_known;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
@@ -6272,6 +6489,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Whether it is a structured, byte-address or typed buffer.
+SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
@@ -6293,8 +6512,10 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
+    uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
+    const spyi_type *texel; // of typed buffers; else NULL
 } spyi_sl_binding;
 
 // All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
@@ -6304,8 +6525,16 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 // >>remap.c
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
+// The code may grow by SPYI_CODE_ROOM words.
+enum { SPYI_CODE_ROOM = 8 };
+SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
+
+// >>text.c
+
+// The same for CUDA text: nothing has to be numbered anew there.
+SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                                 spyi_text *messages);
 
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.
@@ -6464,6 +6693,10 @@ void spyi_types_destroy(spyi_types *types) {
     free(types);
 }
 
+spyi_target spyi_types_target(const spyi_types *types) {
+    return types->target;
+}
+
 const spyi_type *spyi_type_void(spyi_types *types) {
     return types->void_type;
 }
@@ -6584,6 +6817,14 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
+const spyi_type *spyi_type_memory(spyi_types *types) {
+    return spyi_type_enum(types, "void", SPY_UINT8);
+}
+
+bool spyi_type_is_memory(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
+}
+
 // How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
 // prints with all its defaults and then does not read, is "float3*".
 static char *spyi_readable_name(spyi_types *types, const char *name) {
@@ -6644,6 +6885,24 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                       uint32_t count) {
+    spyi_field fields[SPYI_MOST_SLOTS];
+    char names[SPYI_MOST_SLOTS][16];
+    memset(fields, 0, sizeof fields);
+    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    for (uint32_t i = 0; i < count; ++i) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = element;
+    }
+    return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_bound_array(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
 }
 
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
@@ -7035,6 +7294,23 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
         spyi_scalar_write(out + i * to_size, to_type, &s);
     }
     return true;
+}
+
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                               size_t count) {
+    if (to_type <= SPY_DTYPE_DEFAULT || to_type >= SPY_DTYPE_COUNT || from_type <= SPY_DTYPE_DEFAULT ||
+        from_type >= SPY_DTYPE_COUNT)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: expected two of spy_dtype, got %d and %d", (int)to_type,
+                         (int)from_type);
+    if (count && (!to || !from))
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: argument '%s': expected numbers, got NULL",
+                         to ? "from" : "to");
+    if (spyi_convert_scalars(to, to_type, from, from_type, count)) return SPY_OK;
+    return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
+                     "spy_convert_numbers: a number of type %s does not fit into %s",
+                     spy_dtype_name(from_type), spy_dtype_name(to_type));
 }
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
@@ -8084,6 +8360,7 @@ static void spyi_unit_free(spyi_unit *unit) {
         free((void *)(uintptr_t)unit->defines[i].value);
     }
     free(unit->defines);
+    spyi_inputs_free(&unit->inputs);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);
@@ -8569,6 +8846,14 @@ static int64_t spyi_sl_printed_count(const char *name) {
     return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
 }
 
+bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_RESOURCE) return false;
+    unsigned shape = lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK;
+    return (shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ||
+            shape == SPYI_SL_SHAPE_TEXELS) &&
+           lib->spReflectionType_GetResourceAccess(slang) <= SPYI_SL_ACCESS_READ_WRITE;
+}
+
 const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -8609,10 +8894,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_ARRAY: {
-        const spyi_type *element =
-            spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        spyi_sl_type *inner = lib->spReflectionType_GetElementType(slang);
+        const spyi_type *element = spyi_sl_to_type(unit, live, inner, open);
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
+        else if (spyi_sl_is_buffer(lib, inner) && count >= 1 && count <= SPYI_MOST_SLOTS)
+            type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         break;
     }
     case SPYI_SL_KIND_ENUM: {
@@ -9133,12 +9420,13 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
     spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
     unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
-    out->block_size = 0;
+    out->block_size = out->place_count = 0;
     for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
         spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
         size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
         out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (size) out->places[out->place_count++] = out->offsets[i];
         if (size && out->offsets[i] + size > out->block_size)
             out->block_size = (uint32_t)(out->offsets[i] + size);
     }
@@ -10326,6 +10614,9 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
 // Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
 // ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
 // Source: Slang's user guide, "Using the Reflection API".
+//
+// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
+// buffer in what is around it. Loose globals lie in one that has no address.
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
@@ -10335,6 +10626,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
+    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -10347,11 +10639,12 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
+    bool cuda;
     bool failed; // out of memory
 } spyi_sl_walk;
 
-static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
-                              const spyi_sl_at *at) {
+static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
+                                          const spyi_type *type, const spyi_sl_at *at) {
     spyi_inputs *p = w->inputs;
     if (p->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
@@ -10360,7 +10653,7 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
         spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
         if (bindings) w->bindings = bindings;
         w->failed = w->failed || !items || !bindings;
-        if (w->failed) return;
+        if (w->failed) return NULL;
         w->capacity = capacity;
     }
     spyi_sl_binding *binding = &w->bindings[p->count];
@@ -10372,12 +10665,23 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
+    if (w->cuda) {
+        binding->set = 0;
+        binding->binding = at->holder;
+        binding->count = 1;
+        binding->texel = NULL;
+        w->failed = w->failed || !input->path;
+        return binding;
+    }
     bool data = kind == SPYI_INPUT_DATA,
          bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    binding->count = 1;
+    binding->texel = NULL;
     w->failed = w->failed || !input->path;
+    return binding;
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -10401,6 +10705,18 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
+// CUDA: one more uniform buffer, whose address lies where `at` stands.
+static void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size) {
+    spyi_inputs *p = w->inputs;
+    w->failed = w->failed || p->uniform_count == SPYI_MOST_UNIFORMS;
+    if (w->failed) return;
+    p->uniform_place[p->uniform_count].holder = holder;
+    p->uniform_place[p->uniform_count].offset = (uint32_t)at->offset;
+    p->uniform_size[p->uniform_count] = (uint32_t)size;
+    at->holder = p->uniform_count++;
+    at->data_size = size;
+}
+
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
@@ -10415,14 +10731,39 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
                                                        SPYI_SL_CATEGORY_UNIFORM);
+    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
 
-static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
-    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
-    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
-                                                                             : SPYI_INPUT_FOREIGN;
+// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
+                                 const spyi_type *type, const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    bool array = spyi_type_is_bound_array(type);
+    uint32_t count = array ? type->field_count : 1;
+    if (array) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
+        slang = lib->spReflectionType_GetElementType(slang);
+    }
+    bool buffer = spyi_sl_is_buffer(lib, slang);
+    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
+                                SPYI_SL_SHAPE_TEXELS;
+    if (w->cuda && (array || texels)) buffer = texels = false; // not yet there: refused by name
+    const spyi_type *texel =
+        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
+               : NULL;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_text full = { NULL, 0, 0 };
+        spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
+        spyi_sl_binding *binding =
+            spyi_sl_add_input(w, buffer ? SPYI_INPUT_BUFFER : SPYI_INPUT_FOREIGN, spyi_text_str(&full),
+                              array ? type->fields[i].type : type, at);
+        spyi_text_free(&full);
+        if (!binding) return;
+        binding->count = i ? 0 : count;
+        binding->texel = texel;
+    }
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -10456,7 +10797,8 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+    bool foreign = kind == SPYI_SL_KIND_RESOURCE && !spyi_sl_is_buffer(lib, slang);
+    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && !foreign)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
@@ -10466,9 +10808,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
         spyi_sl_walk_fields(w, layout, path, &at);
     } else {
-        spyi_sl_add_input(
-            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
-            type, &at);
+        spyi_sl_add_resource(w, slang, path, type, &at);
     }
 }
 
@@ -10483,11 +10823,15 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
-    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
+                                      ? lib->spReflection_getEntryPointByIndex(layout, 0)
+                                      : NULL;
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
-    if (entry_place) {
+    at.holder = SPYI_HOLDER_BLOCK;
+    if (entry_place && !w.cuda) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
@@ -10502,9 +10846,53 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
+    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
+                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
+}
+
+// A program of the unit's module and those that it links, which brings what they import with it.
+static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs *inputs) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_sl_component **parts =
+        (spyi_sl_component **)calloc(live->link_count + 1, sizeof(spyi_sl_component *));
+    if (!parts) return false;
+    parts[0] = (spyi_sl_component *)live->module;
+    for (uint32_t i = 0; i < live->link_count; ++i) parts[i + 1] = live->links[i];
+    spyi_sl_session *session = live->session;
+    session->v->createCompositeComponentType(session, parts, live->link_count + 1, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = linked ? linked->v->getLayout(linked, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, inputs, &bindings);
+    if (linked) linked->v->release(linked);
+    if (composite) composite->v->release(composite);
+    free(bindings);
+    free(parts);
+    return good;
+}
+
+// Estimate of what that leaves in its session, in KiB: a kernel's is 700.
+enum { SPYI_SL_INPUTS_KIB = 100 };
+
+const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
+    spyi_global_lock();
+    if (!unit->inputs_asked) {
+        spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
+        unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
+        unit->inputs_asked = true;
+    }
+    spyi_global_unlock();
+    return unit->inputs_known ? &unit->inputs : NULL;
 }
 
 void spyi_inputs_free(spyi_inputs *inputs) {
@@ -10516,14 +10904,20 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 // >>compiler/remap.c ----------------------------------------------------------------------------------------
 
 // Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
-// without gaps: structured buffers, then uniform buffers. Source: SPIR-V 1.6, sections 3 and 2.16.
+// without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
+// that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
 
 enum { // of the SPIR-V enumerants
+    SPYI_OP_CAPABILITY = 17,
+    SPYI_OP_TYPE_IMAGE = 25,
+    SPYI_OP_TYPE_ARRAY = 28,
     SPYI_OP_TYPE_POINTER = 32,
     SPYI_OP_CONSTANT = 43,
     SPYI_OP_FUNCTION = 54,
+    SPYI_OP_PARAMETER = 55,
     SPYI_OP_CALL = 57,
     SPYI_OP_VARIABLE = 59,
+    SPYI_OP_TEXEL_POINTER = 60,
     SPYI_OP_LOAD = 61,
     SPYI_OP_COPY_MEMORY = 63,
     SPYI_OP_ACCESS_CHAIN = 65,
@@ -10534,6 +10928,13 @@ enum { // of the SPIR-V enumerants
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
+    SPYI_CAPABILITY_SHADER = 1,
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30, // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
+    SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
+    SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT = 56,
+    SPYI_CAPABILITY_TEXELS_DYNAMIC = 5304,
+    SPYI_CAPABILITY_RW_TEXELS_DYNAMIC = 5305,
     SPYI_STORAGE_CONSTANT = 0,
     SPYI_STORAGE_UNIFORM = 2,
     SPYI_STORAGE_PUSH = 9,
@@ -10543,9 +10944,11 @@ enum { // of the SPIR-V enumerants
 typedef struct spyi_code_id {
     uint32_t set, binding; // UINT32_MAX: not decorated so
     uint32_t storage;      // class, of variables; UINT32_MAX: is none
-    uint32_t type;         // of variables and pointers: what they lead to
+    uint32_t type;         // of variables and pointers: what they lead to; of arrays: the element
     uint32_t value;        // of constants
     uint32_t number;       // new binding
+    uint32_t image;        // of image types: where in the code
+    uint32_t function, position; // of parameters
 } spyi_code_id;
 
 // A variable is read as a whole, or one member of it.
@@ -10560,6 +10963,7 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
+    uint32_t function, parameters; // the one that is being read, and its parameters so far
     bool failed; // out of memory
 } spyi_code_scan;
 
@@ -10591,11 +10995,25 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         if (length == 4 && w[2] == SPYI_DECORATION_BINDING) spyi_code_at(s, w[1])->binding = w[3];
         if (length == 4 && w[2] == SPYI_DECORATION_SET) spyi_code_at(s, w[1])->set = w[3];
         break;
+    case SPYI_OP_TYPE_IMAGE:
+        if (length >= 9) spyi_code_at(s, w[1])->image = (uint32_t)(w - s->words);
+        break;
+    case SPYI_OP_TYPE_ARRAY:
+        if (length == 4) spyi_code_at(s, w[1])->type = w[2];
+        break;
     case SPYI_OP_TYPE_POINTER:
         if (length == 4) spyi_code_at(s, w[1])->type = w[3];
         break;
     case SPYI_OP_CONSTANT:
         if (length == 4) spyi_code_at(s, w[2])->value = w[3];
+        break;
+    case SPYI_OP_FUNCTION:
+        s->function = w[2];
+        s->parameters = 0;
+        break;
+    case SPYI_OP_PARAMETER:
+        spyi_code_at(s, w[2])->function = s->function;
+        spyi_code_at(s, w[2])->position = s->parameters++;
         break;
     case SPYI_OP_VARIABLE:
         if (length < 4) break;
@@ -10604,6 +11022,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         break;
     case SPYI_OP_ACCESS_CHAIN:
     case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        if (length >= 4) spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
         if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
         else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
         break;
@@ -10677,17 +11096,183 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
     return 0;
 }
 
+// >>typed buffers
+
+// Where the code has the image type of a variable, or of an array's elements; NULL: it is none.
+static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
+    const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
+    if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
+    return type->image == UINT32_MAX ? NULL : s->words + type->image;
+}
+
+// Operands of OpTypeImage.
+enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
+
+// SPIR-V's image format for texels of that type; 0: it has none.
+static uint32_t spyi_code_format(const spyi_type *texel) {
+    static const struct {
+        uint8_t scalar, formats[3]; // of one, two and four
+    } list[] = {
+        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
+        { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
+        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
+        if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];
+    return 0;
+}
+
+static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY; i += 2)
+        if (s->words[i + 1] == capability) return;
+    memmove(s->words + 7, s->words + 5, (s->count - 5) * sizeof *s->words);
+    s->words[5] = 2u << 16 | SPYI_OP_CAPABILITY;
+    s->words[6] = capability;
+    s->count += 2;
+}
+
+// Slang leaves the format of RWBuffer<float> and its vectors open, which not every device can read. All of them share one
+// type in the code, so it gets a format when they have the same one.
+static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
+                                 const spyi_sl_binding *bindings, uint32_t *image, uint32_t format) {
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
+    }
+    for (uint32_t id = 1; id < s->id_count; ++id) { // two equal types are not allowed
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
+            return;
+    }
+    image[SPYI_IMAGE_FORMAT] = format;
+}
+
+// Once formats were filled in, the code may need other capabilities.
+static void spyi_code_format_capabilities(spyi_code_scan *s) {
+    bool open = false, extended = false;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        open = open || w[SPYI_IMAGE_FORMAT] == 0;
+        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
+    }
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
+        if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
+            s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
+            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
+    if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
+}
+
+// false: a format that is not the memory's.
+static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                              spyi_text *messages) {
+    bool filled = false;
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        uint32_t *image = id ? spyi_code_image(s, id) : NULL,
+                 format = id ? spyi_code_format(bindings[i].texel) : 0;
+        if (!image || image[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        if (image[SPYI_IMAGE_FORMAT] == 0 && format) {
+            spyi_code_set_format(s, inputs, bindings, image, format);
+            filled = filled || image[SPYI_IMAGE_FORMAT];
+        }
+        if (image[SPYI_IMAGE_FORMAT] == 0 || image[SPYI_IMAGE_FORMAT] == format) continue;
+        spyi_text_add(messages, "the [format] of the shader parameter '%s' is not that of its elements, %s",
+                      inputs->items[i].path, bindings[i].texel->display);
+        return false;
+    }
+    if (filled) spyi_code_format_capabilities(s);
+    return true;
+}
+
+// Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
+static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
+                                    const spyi_sl_binding *bindings, spyi_text *messages) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) != SPYI_OP_TEXEL_POINTER || (w[0] >> 16) < 6) continue;
+        const uint32_t *image = spyi_code_image(s, w[3]);
+        if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
+            continue; // R32i, R32ui
+        const char *path = "?";
+        for (uint32_t k = 0; k < inputs->count; ++k)
+            if (bindings[k].texel && spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3])
+                path = inputs->items[k].path;
+        spyi_text_add(messages,
+                      "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
+                      "RWBuffer<uint>; take an RWStructuredBuffer",
+                      path);
+        return false;
+    }
+    return true;
+}
+
+// What stands behind a binding, once numbered.
+static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
+    const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
+    memset(slot, 0, sizeof *slot);
+    slot->count = (uint8_t)b->count;
+    if (!b->texel) return;
+    slot->kind =
+        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
+    slot->scalar = (uint8_t)b->texel->scalar;
+    slot->columns = (uint8_t)b->texel->columns;
+}
+
+// Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
+static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
+    const spyi_code_id *p = spyi_code_at(s, id);
+    if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_CALL && w[3] == p->function && (w[0] >> 16) > 4 + p->position &&
+            !spyi_code_is_constant(s, w[4 + p->position], depth - 1))
+            return false;
+    }
+    return true;
+}
+
+// Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
+static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
+    bool kinds[3] = { false, false, false };
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        uint32_t op = w[0] & 0xffffu;
+        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5)
+            continue;
+        uint32_t number = spyi_code_at(s, w[3])->number;
+        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS && !spyi_code_is_constant(s, w[4], 8))
+            kinds[inputs->slots[number].kind] = true;
+    }
+    if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
+    if (kinds[SPYI_SLOT_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
+    if (kinds[SPYI_SLOT_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
+}
+
+// >>numbers
+
+// A byte-address buffer is a variable for each width that it is read in, all of one binding.
+static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
+    const spyi_code_id was = s->ids[first];
+    for (uint32_t id = first; id < s->id_count; ++id)
+        if (s->ids[id].storage == was.storage && s->ids[id].set == was.set &&
+            s->ids[id].binding == was.binding)
+            s->ids[id].number = number;
+}
+
 static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strchr(p->path, '.'); // not a part of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // not a part of a parameter
             if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
-            uint32_t id = spyi_code_find(s, &bindings[i], SPYI_STORAGE_BUFFER);
+            uint32_t id = spyi_code_find(s, &bindings[i],
+                                         bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
-            if (id) s->ids[id].number = (uint32_t)p->slot;
+            if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
+            if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }
     for (uint32_t i = 0; i < inputs->count; ++i) {
@@ -10719,11 +11304,11 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(
-            messages,
-            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-            "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
-            input ? input->path : "?", input ? input->type->display : "?");
+        spyi_text_add(messages,
+                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                      "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
+                      "ParameterBlock and plain data can",
+                      input ? input->path : "?", input ? input->type->display : "?");
         return false;
     }
     if (pushed <= 1) return true;
@@ -10744,20 +11329,101 @@ static void spyi_code_patch(spyi_code_scan *s) {
     }
 }
 
-bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                      spyi_text *messages) {
     spyi_code_scan s;
     memset(&s, 0, sizeof s);
     s.words = words;
-    s.count = count;
+    s.count = *count;
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
+    good = good && spyi_code_formats(&s, inputs, bindings, messages);
+    good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);
+    if (good) spyi_code_dynamic(&s, inputs);
     if (good) spyi_code_patch(&s);
+    *count = s.count;
     free(s.ids);
     free(s.uses);
     return good;
+}
+
+// >>compiler/text.c -----------------------------------------------------------------------------------------
+
+// What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
+// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0.
+
+static bool spyi_text_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
+// and without doubled underscores.
+static bool spyi_text_is(const char *at, const char *name, size_t size) {
+    size_t i = 0;
+    char before = 0;
+    for (; i < size; i++) {
+        if (name[i] == '_' && before == '_') continue;
+        if (*at++ != name[i]) return false;
+        before = name[i];
+    }
+    if (before != '_' && *at++ != '_') return false;
+    if (*at < '0' || *at > '9') return false;
+    while (*at >= '0' && *at <= '9') at++;
+    return !spyi_text_word(*at);
+}
+
+// Whether the text has `before`, a number if `counted`, `then`, and that name.
+static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name,
+                          size_t size) {
+    for (const char *c = strstr(body, before); c; c = strstr(c + 1, before)) {
+        const char *at = c + strlen(before);
+        while (*then && *at >= '0' && *at <= '9') at++;
+        if (strncmp(at, then, strlen(then)) == 0 && spyi_text_is(at + strlen(then), name, size)) return true;
+    }
+    return false;
+}
+
+static bool spyi_text_uses(const char *body, const spyi_input *input) {
+    size_t root = strcspn(input->path, "."), size = strlen(input->path);
+    const char *last = strrchr(input->path, '.');
+    bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
+    if (input->parameter && !holder) return true; // an argument is there whether it is used or not
+    if (!spyi_text_has(body, "globalParams_", "->", input->path, root)) return false;
+    if (!last) return true;
+    size -= (size_t)(++last - input->path);
+    return spyi_text_has(body, "->", "", last, size) || spyi_text_has(body, ".", "", last, size);
+}
+
+bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                         spyi_text *messages) {
+    bool used[SPYI_MOST_UNIFORMS] = { false };
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t uniform = bindings[i].binding;
+        if (!spyi_text_uses(body, p)) continue;
+        if (p->kind == SPYI_INPUT_FOREIGN) {
+            spyi_text_add(
+                messages,
+                "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                p->path, p->type->display);
+            return false;
+        }
+        if (p->kind != SPYI_INPUT_DATA || uniform >= inputs->uniform_count) continue;
+        p->used = true;
+        p->slot = (int32_t)uniform;
+        for (uint32_t at = uniform;
+             at < inputs->uniform_count && !used[at];) { // with all that hold its address
+            used[at] = true;
+            at = inputs->uniform_place[at].holder;
+        }
+    }
+    for (uint32_t i = 0; i < inputs->uniform_count; i++)
+        if (!used[i]) inputs->uniform_size[i] = 0;
+    while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
+    return true;
 }
 
 // >>compiler/code.c -----------------------------------------------------------------------------------------
@@ -10816,12 +11482,30 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else
-        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
-                               messages);
+    else if (unit->compiler->target == SPYI_TARGET_CUDA)
+        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
+                                   messages);
+    else {
+        size_t count = code->size / sizeof(uint32_t);
+        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+        code->size = count * sizeof(uint32_t);
+    }
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
+}
+
+// How much of the text is Slang's prelude, which it begins with.
+static size_t spyi_code_prelude(const spyi_unit *unit, const spyi_code *code) {
+    spyi_sl_global *global = unit->compiler->library->global;
+    spyi_sl_blob *prelude = NULL;
+    size_t size = 0;
+    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
+    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
+        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
+        size = prelude->v->getBufferSize(prelude);
+    spyi_sl_blob_free(&prelude);
+    return size;
 }
 
 // >>string literals
@@ -10869,22 +11553,57 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
+// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
+static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                              spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_inputs inputs;
+    memset(&inputs, 0, sizeof inputs);
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &inputs, &bindings);
+    for (uint32_t i = 0; good && i < inputs.count; ++i) {
+        const spyi_input *p = &inputs.items[i];
+        uint32_t uniform = bindings[i].binding;
+        size_t prefix = strlen(SPYI_HOLDER_PREFIX);
+        if (p->type->kind != SPYI_TYPE_VECTOR || uniform >= inputs.uniform_count || p->offset ||
+            inputs.uniform_place[uniform].holder == SPYI_HOLDER_NONE ||
+            inputs.uniform_size[uniform] != p->type->device_size)
+            continue;
+        spyi_text_add(
+            messages,
+            "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
+            "that: put the vector into a struct",
+            p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
+        good = false;
+    }
+    free(bindings);
+    spyi_inputs_free(&inputs);
+    return good;
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                            spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
+    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
+        return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
-        code->data = malloc(code->size + 4);
+        code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                spyi_code_place(unit, live, linked, code, messages);
+            } else {
+                code->prelude_size = spyi_code_prelude(unit, code);
+                ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
         if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)
@@ -11297,6 +12016,9 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
                                 const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
+// >>packed.c
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
+
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
@@ -11350,7 +12072,8 @@ SPYI_FN void spyi_print_deliver(spy_device *device);
 // device to report to; the call says what does not fit.
 
 // Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost three times as much. dims stay unset but for host arrays.
+// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
+// copies after all (27 ns an argument instead of 3).
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;
@@ -11358,7 +12081,6 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->direction = direction;
     arg->dtype = dtype;
     arg->map_count = 0;
-    memset(arg->map, 0, sizeof arg->map);
     arg->type = NULL;
     arg->custom = NULL;
     arg->value.u = 0;
@@ -11504,6 +12226,21 @@ spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
     return arg;
 }
 
+static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    arg.value.result = result;
+    return arg;
+}
+
+spy_arg spy_out_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+}
+
+spy_arg spy_inout_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+}
+
 // A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
@@ -11580,7 +12317,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count;
+    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
@@ -11640,7 +12377,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
         *problem = "outputs cannot be packed";
     else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
@@ -11680,15 +12417,19 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     return true;
 }
 
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
+    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    *problem = "out of host memory";
+    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    spyi_packed_clear(p);
+    free(p);
+    return NULL;
+}
+
 spy_packed *spy_pack(spy_device *device, spy_arg arg) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = "out of host memory";
-    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
-    if (p && !spyi_packed_copy(p, &arg, 0, &problem)) {
-        spyi_packed_clear(p);
-        free(p);
-        p = NULL;
-    }
+    const char *problem = NULL;
+    spy_packed *p = spyi_packed_make(&arg, &problem);
     if (!p)
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
                   arg.name ? arg.name : "", problem);
@@ -12406,6 +13147,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         return spyi_type_scalar(device->types, dtype);
     }
     const spyi_type *found = spyi_type_parse(device->types, type);
+    if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
     if (!found && module) {
         spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
         if (!object || object->device != device) {
@@ -12420,7 +13162,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   module ? "%s: type '%s' is not known to module '%s'"
                          : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
                   function, type, module ? module->name : "");
-    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID || found->device_size == 0) {
+    } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
                   "and structs of these)",
@@ -16194,7 +16936,9 @@ spy_submit_id spy_flush(spy_device *device) {
 
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status == SPY_OK) spyi_print_deliver(device);
@@ -16263,6 +17007,22 @@ spy_status spy_trim(spy_device *device) {
     return status;
 }
 
+spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_set_dump_directory");
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    char *copy = directory ? spyi_strdup(directory) : NULL;
+    if (directory && !copy) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
+    } else {
+        free(device->dump_directory);
+        device->dump_directory = copy;
+    }
+    spyi_leave(device);
+    return status;
+}
+
 // >>information
 
 spy_device_info spy_get_device_info(const spy_device *device) {
@@ -16324,6 +17084,7 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
+    bool whole;           // an explicit mapping of no dimensions
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -16350,6 +17111,13 @@ struct spy_globals {
     uint32_t count, capacity;
     bool failed; // out of memory
 };
+
+// Options with all that they point to, for calls that are made later. All zero: none.
+typedef struct spyi_kept_options {
+    spy_call_options options;
+    spy_packed *constants, *globals; // their lists, as structs
+    bool given;
+} spyi_kept_options;
 
 // >>dispatches: an explicit number of threads
 typedef struct spyi_threads {
@@ -16386,6 +17154,10 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_v
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
+// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
+                                     spyi_text *error);
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -16442,6 +17214,7 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
 } spyi_leaf;
@@ -16475,7 +17248,7 @@ struct spyi_value_kind {
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
@@ -16520,6 +17293,37 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // The binding table: parameter, Slang type, argument, mapping; one line each.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
+
+// >>bind/attempt.h ------------------------------------------------------------------------------------------
+
+// One attempt to bind one overload: what bind.c does for candidates.c.
+
+// Grows `bound`; on failure `reason` says why.
+typedef struct spyi_attempt {
+    spy_function *function;
+    spyi_unit *unit;
+    spyi_types *types;
+    const spyi_values *values;
+    spyi_bound bound;
+    uint32_t cost;
+    bool sized;  // types were chosen by trailing sizes
+    bool whole;  // one value of a shader parameter, not by element
+    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
+    uint32_t node_capacity, leaf_capacity;
+    spyi_text reason;
+    spy_status status; // of the failure
+} spyi_attempt;
+
+// Fails the attempt.
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
+// For each parameter the index of its top-level value, or -1; the result's value in *result.
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                              int32_t *result);
+// Binds parameters and result once every parameter type is known.
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+                              const int32_t *of_param, int32_t result);
 
 // >>bind/describe.c -----------------------------------------------------------------------------------------
 
@@ -16570,7 +17374,8 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
-    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns)
+    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -16654,6 +17459,18 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
+    case SPY_ARG_RESULT:
+        if (!arg->value.result)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its result is NULL");
+        if (arg->direction != SPY_DIRECTION_INOUT) return SPY_OK;
+        if (arg->value.result->dtype <= SPY_DTYPE_DEFAULT || arg->value.result->dtype >= SPY_DTYPE_COUNT ||
+            arg->value.result->size_bytes > SPY_RESULT_BYTES)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the value that goes in has no valid dtype or size_bytes");
+        v->type = device->scalars[arg->value.result->dtype];
+        v->size = (uint32_t)arg->value.result->size_bytes;
+        return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -16688,19 +17505,21 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        if (arg->map_count > SPY_MAX_RANK)
+        v->whole = arg->map_count == SPYI_MAP_WHOLE;
+        if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = v->map_count;
+        key[3] = (uint8_t)arg->map_count;
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
@@ -16733,10 +17552,6 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     lists[1].items = values->written.items;
     lists[1].count = values->written.count;
     if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
-    if (lists[0].count && !lists[0].items) {
-        spyi_text_add(error, "its options: globals has a count, but items is NULL");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
     for (int l = 0; l < 2 && status == SPY_OK; l++) {
         for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
             if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
@@ -16851,6 +17666,9 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_RESULT:
+        spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
+        break;
     case SPY_ARG_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");
@@ -16862,11 +17680,12 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 // >>bind/options.c ------------------------------------------------------------------------------------------
 
-// Options of a call: checked and signed at each call, copied when a plan is made.
+// Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
         return "conformance_count is given, but conformances is NULL";
     if (o->conformance_count > 256) return "it has more than 256 conformances";
@@ -17002,6 +17821,67 @@ SPYI_FN void spyi_options_free(spyi_options *options) {
     memset(options, 0, sizeof *options);
 }
 
+// >>keeping
+
+static spy_packed *spyi_keep_list(spy_args list, const char *what, spyi_text *error) {
+    const char *problem = NULL;
+    spy_arg all;
+    memset(&all, 0, sizeof all);
+    all.kind = SPY_ARG_STRUCT;
+    all.value.fields = list.items;
+    all.count = list.count;
+    spy_packed *packed = spyi_packed_make(&all, &problem);
+    if (!packed) spyi_text_add(error, "its options: %s cannot be kept: %s", what, problem);
+    return packed;
+}
+
+static spy_args spyi_kept_list(const spy_packed *packed) {
+    spy_arg all = spy_arg_packed(NULL, packed);
+    spy_args list;
+    list.items = all.value.fields;
+    list.count = all.count;
+    return list;
+}
+
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *o, spyi_kept_options *kept, spyi_text *error) {
+    memset(kept, 0, sizeof *kept);
+    if (!o) return SPY_OK;
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    kept->given = true;
+    kept->options = *o;
+    kept->options.prelude = spyi_strdup(o->prelude);
+    char **conformances = (char **)calloc(o->conformance_count + 1, sizeof *conformances);
+    kept->options.conformances = (const char *const *)conformances;
+    bool good = conformances && (kept->options.prelude || !o->prelude);
+    for (size_t i = 0; good && i < o->conformance_count; i++)
+        good = (conformances[i] = spyi_strdup(o->conformances[i])) != NULL;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    kept->constants = spyi_keep_list(o->constants, "constants", error);
+    if (kept->constants) kept->globals = spyi_keep_list(o->globals, "globals", error);
+    if (!kept->globals) return SPY_ERROR_INVALID_ARGUMENT;
+    kept->options.constants = spyi_kept_list(kept->constants);
+    kept->options.globals = spyi_kept_list(kept->globals);
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
+    const spy_call_options *o = &kept->options;
+    if (kept->given) free((void *)o->prelude);
+    for (size_t i = 0; kept->given && o->conformances && i < o->conformance_count; i++)
+        free((void *)o->conformances[i]);
+    if (kept->given) free((void *)o->conformances);
+    spy_release_packed(kept->constants);
+    spy_release_packed(kept->globals);
+    memset(kept, 0, sizeof *kept);
+}
+
 // >>bind/fit.c ----------------------------------------------------------------------------------------------
 
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
@@ -17048,6 +17928,7 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
+    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
     if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
@@ -17097,30 +17978,10 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 
 // >>bind/bind.c ---------------------------------------------------------------------------------------------
 
-// Binding a call: every overload is tried, each argument matched to its parameter, and the cheapest overload wins.
-//
-// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
-// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
-// that the arguments could have, the ones that take the fewest trailing dimensions first.
+// Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
+// candidates.c chooses the overload.
 
-// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
-typedef struct spyi_attempt {
-    spy_function *function;
-    spyi_unit *unit;
-    spyi_types *types;
-    const spyi_values *values;
-    spyi_bound bound;
-    uint32_t cost;
-    bool sized;  // types were chosen by trailing sizes
-    bool whole;  // one value of a shader parameter, not by element
-    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
-    uint32_t node_capacity, leaf_capacity;
-    spyi_text reason;
-    spy_status status; // of the failure
-} spyi_attempt;
-
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
     va_list list;
     va_start(list, format);
@@ -17172,8 +18033,7 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
     return leaf;
 }
 
-// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
-static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
     const spyi_type *held = v->type;
     while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
     if (!held || held->kind != SPYI_TYPE_STRUCT) return;
@@ -17209,7 +18069,10 @@ static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *ty
 
 static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT) return true;
+    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+        return true;
+    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+        return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)
@@ -17237,6 +18100,10 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (v->whole && leaf->batch_rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -17306,6 +18173,23 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     return true;
 }
 
+// Where it goes is known once the call's rank is: see spyi_finish_maps.
+static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *scalar = leaf->type;
+    size_t count = 1;
+    leaf->source = SPYI_SOURCE_NEW;
+    if (!leaf->in) return true;
+    for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
+    bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
+                   scalar->kind == SPYI_TYPE_MATRIX;
+    count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
+    if (!count || count * spyi_scalar_size(v->type->scalar) != v->size)
+        return spyi_mismatch(a, path, leaf->type, v,
+                             "; its value needs as many scalars as the parameter has");
+    leaf->source = SPYI_SOURCE_READBACK;
+    return true;
+}
+
 static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
                            const spyi_value_kind *kind) {
     if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
@@ -17325,12 +18209,14 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
-// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
+// Here the value is checked.
 static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    const spyi_type *held = type->element ? type->element : type;
+    spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
     else spyi_bound_free(&inner);
     spyi_text_free(&problem);
@@ -17345,19 +18231,37 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
+// A vector given by fields: x, y, z and w.
+static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
+    static const char *const names[] = { "x", "y", "z", "w" };
+    memset(components, 0, 4 * sizeof *components);
+    for (uint32_t i = 0; i < type->columns && i < 4; i++) {
+        components[i].name = names[i];
+        components[i].type = type->element;
+    }
+    return type->columns < 4 ? type->columns : 4;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
-    if (v->child_count != type->field_count) {
-        // Too many are found below by name; here for the count alone.
-        if (v->child_count > type->field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
-                           type->field_count, v->child_count);
+    spyi_field components[4];
+    const spyi_field *fields = type->fields;
+    uint32_t field_count = type->field_count;
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        field_count = spyi_vector_fields(type, components);
+        fields = components;
     }
-    int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
+    if (type->kind != SPYI_TYPE_STRUCT && !field_count) return spyi_mismatch(a, path, type, v, "");
+    if (v->child_count != field_count) {
+        // Too many are found below by name; here for the count alone.
+        if (v->child_count > field_count)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
+                           field_count, v->child_count);
+    }
+    int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
+    for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
     bool good = true;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
@@ -17365,28 +18269,29 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         uint32_t f = position;
         if (!field_name || !field_name[0]) position++;
         else
-            for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
-        if (f >= type->field_count) {
+            for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
+        if (f >= field_count) {
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
                            field_name ? field_name : "");
         } else if (children[f] >= 0) {
             good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
-                           type->fields[f].name);
+                           fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
-            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
+            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
+                          fields[f].name);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
-    for (uint32_t f = 0; good && f < type->field_count; f++)
+    for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           type->fields[f].name, type->display);
+                           fields[f].name, type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < type->field_count; f++) {
+        for (uint32_t f = 0; good && f < field_count; f++) {
             spyi_node copy = a->bound.nodes[children[f]];
             int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
             good = at >= 0;
@@ -17397,7 +18302,7 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
             }
         }
         a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = type->field_count;
+        a->bound.nodes[node].count = field_count;
     }
     free(children);
     return good;
@@ -17406,9 +18311,9 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+    if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
-        type = type->element;
+        if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
@@ -17457,6 +18362,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
+    case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
     default: return spyi_bind_number(a, leaf, v, path);
     }
 }
@@ -17502,24 +18408,25 @@ static bool spyi_finish_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
+        if (v->kind == SPY_ARG_RESULT && b->rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES)
+            leaf->source = SPYI_SOURCE_READBACK;
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
                 leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
-            return spyi_no(
-                a, SPY_ERROR_SHAPE_MISMATCH,
-                "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
-                leaf->path, b->rank, leaf->batch_rank);
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
+                           "other arguments have, got %u",
+                           leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
 }
 
 // >>arguments to parameters
 
-// For each parameter the index of its top-level value, or -1; the result's value in *result.
-static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
@@ -17529,12 +18436,12 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
         if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
     if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s",
-                       count);
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
-            if (*result >= 0) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            if (*result >= 0)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' specified multiple times");
             *result = (int32_t)i;
             continue;
         }
@@ -17544,19 +18451,19 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "it has no parameter '%s'", name);
+            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
         } else {
             position++;
         }
         if (of_param[p] >= 0)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
                            signature->params[p].name);
         of_param[p] = (int32_t)i;
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
         if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
                            signature->params[p].name);
         if (of_param[p] >= 0) {
             if (given != p)
@@ -17569,13 +18476,15 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     return true;
 }
 
-// Binds parameters and result once every parameter type is known.
-static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                              const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
+    if (result >= 0 && signature->result->kind == SPYI_TYPE_VOID &&
+        a->values->items[result].kind == SPY_ARG_RESULT)
+        result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)
@@ -17600,6 +18509,78 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
     return spyi_finish_maps(a);
 }
 
+// >>shader parameters
+
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error) {
+    spyi_attempt a;
+    int32_t node = -1;
+    memset(&a, 0, sizeof a);
+    a.function = function;
+    a.unit = function->module->unit;
+    a.types = function->object.device->types;
+    a.values = values;
+    a.whole = true;
+    a.status = SPY_ERROR_OUT_OF_MEMORY;
+    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
+    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a.bound.leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        if (leaf->source == SPYI_SOURCE_TENSOR)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
+        else if (v->custom || leaf->batch_rank || v->map_count)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
+    }
+    if (good) *bound = a.bound;
+    else {
+        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
+        spyi_bound_free(&a.bound);
+    }
+    spyi_text_free(&a.reason);
+    return good ? SPY_OK : a.status;
+}
+
+// >>the result
+
+SPYI_FN void spyi_bound_free(spyi_bound *bound) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
+    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
+    free(bound->leaves);
+    free(bound->nodes);
+    free(bound->sizes);
+    spyi_options_free(&bound->options);
+    spyi_signature_free(&bound->signature);
+    memset(bound, 0, sizeof *bound);
+}
+
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
+        spyi_value_text(&values->items[leaf->value], &value);
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
+        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
+                      leaf->in && leaf->out ? "inout"
+                      : leaf->out           ? "out"
+                                            : "in",
+                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
+                      leaf->consumed ? ", trailing ones feed the type" : "");
+        spyi_text_free(&value);
+        spyi_text_free(&map);
+    }
+}
+
+// >>bind/candidates.c ---------------------------------------------------------------------------------------
+
+// Choosing among candidates: every overload is tried, and the cheapest wins.
+//
+// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
+// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
+// that the arguments could have, the ones that take the fewest trailing dimensions first.
+
+// >>open parameters
+
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
     bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
@@ -17613,8 +18594,6 @@ static void spyi_bound_reset(spyi_attempt *a) {
     a->misfit = false;
     a->node_capacity = a->leaf_capacity = 0;
 }
-
-// >>open parameters
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
@@ -17701,7 +18680,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
+            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -17771,11 +18750,10 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(
-                a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
-                "samplers, typed buffers; StructuredBuffer can)",
-                open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
+                               "be passed (textures, samplers)",
+                               open->params[p].name, open->params[p].type->display);
         } else {
             most += v->rank < 2 ? v->rank : 2;
         }
@@ -17790,38 +18768,6 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     free(q.consumed);
     free(q.fixed);
     return found;
-}
-
-// >>shader parameters
-
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error) {
-    spyi_attempt a;
-    int32_t node = -1;
-    memset(&a, 0, sizeof a);
-    a.function = function;
-    a.unit = function->module->unit;
-    a.types = function->object.device->types;
-    a.values = values;
-    a.whole = true;
-    a.status = SPY_ERROR_OUT_OF_MEMORY;
-    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
-    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
-        const spyi_leaf *leaf = &a.bound.leaves[i];
-        const spyi_value *v = &values->items[leaf->value];
-        if (leaf->source == SPYI_SOURCE_TENSOR)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
-        else if (v->custom || leaf->batch_rank || v->map_count)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
-    }
-    if (good) *bound = a.bound;
-    else {
-        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
-        spyi_bound_free(&a.bound);
-    }
-    spyi_text_free(&a.reason);
-    return good ? SPY_OK : a.status;
 }
 
 // >>overloads
@@ -18002,34 +18948,6 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     return status;
 }
 
-SPYI_FN void spyi_bound_free(spyi_bound *bound) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
-    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
-    free(bound->leaves);
-    free(bound->nodes);
-    free(bound->sizes);
-    spyi_options_free(&bound->options);
-    spyi_signature_free(&bound->signature);
-    memset(bound, 0, sizeof *bound);
-}
-
-SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) {
-        const spyi_leaf *leaf = &bound->leaves[i];
-        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
-        spyi_value_text(&values->items[leaf->value], &value);
-        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
-        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
-                      leaf->in && leaf->out ? "inout"
-                      : leaf->out           ? "out"
-                                            : "in",
-                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
-                      leaf->consumed ? ", trailing ones feed the type" : "");
-        spyi_text_free(&value);
-        spyi_text_free(&map);
-    }
-}
-
 // >>emit/emit.h ---------------------------------------------------------------------------------------------
 
 // Emission: the text of one kernel variant of a bound call, and the program that packs its parameter block.
@@ -18049,10 +18967,23 @@ typedef enum spyi_walk_kind {
 #define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
 #define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
 
+// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
+typedef struct spyi_path {
+    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
+    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
+    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
+    const char *boolean;  // what bare bools lie in memory as
+} spyi_path;
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
+
+// Scalars of a vector in wide variants.
+#define SPYI_LANES 4u
+
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
     uint8_t rank;     // collapsed dimensions; 0: one element
-    uint8_t width;    // neighbouring elements a thread: 1, or 4 in wide variants
+    uint8_t width;    // neighbouring elements a thread: 1; in wide variants 4, or as many as 16 bytes hold
     uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
     uint8_t bindings; // structured buffers instead of pointers
     uint8_t index64;  // offsets beyond 32 bits
@@ -18110,8 +19041,8 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
-                                   spyi_emitted *out, spyi_text *error);
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
@@ -18137,6 +19068,7 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
+    const spyi_path *path;
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -18193,6 +19125,21 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
+// >>targets
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
+    static const spyi_path paths[] = {
+        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
+        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
+        // parameter would first be copied whole.
+        { true, true, false, "uint" },
+        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
+        // two accesses of it.
+        { false, false, true, "uint8_t" },
+    };
+    return &paths[target];
+}
+
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
@@ -18204,12 +19151,12 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
-// As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
-static void spyi_spell_memory(const spyi_type *type, spyi_text *out) {
+// As a type is declared in memory: bare bools are integers there.
+static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "uint");
-    else spyi_text_add(out, "uint%u", type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
+    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
@@ -18226,11 +19173,12 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_type *from, const char *expression, spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
+                             spyi_text *out) {
     if (!spyi_bare_bool(from)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(from, out);
+        spyi_spell_memory(s, from, out);
         spyi_text_add(out, "(%s)", expression);
     }
 }
@@ -18281,19 +19229,38 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
-// Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
-// places: those go scalar by scalar.
-static bool spyi_is_long_vector(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_VECTOR && type->columns > 2 && spyi_scalar_size(type->scalar) == 8;
+static bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
+    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+           spyi_scalar_size(type->scalar) == 8;
 }
 
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(spyi_memory_type(s, i));
+    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
-static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns;
+// Vectors that hold the thread's elements of a wide leaf.
+static uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
+    return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
+}
+
+// Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
+static uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
+    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
+    return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
+}
+
+// A wide leaf's vector type.
+static void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "%u", SPYI_LANES);
+}
+
+// "w_x__1", its vectors.
+static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
 // >>the block
@@ -18361,10 +19328,10 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
     if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
-        spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
-        spyi_text_add(&type, "%u", s->key->width);
+        if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
+        else spyi_spell_vector(s, i, &type);
     } else {
-        spyi_spell_memory(spyi_is_split(s, i) ? memory->element : memory, &type);
+        spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
@@ -18457,7 +19424,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(type))
+            if (spyi_is_long_vector(s, type))
                 spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
                                spyi_spell(type->element), name, type->columns);
             else
@@ -18483,7 +19450,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: vector number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: access number `vector` of the thread's.
 static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -18497,7 +19464,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         plus = " + ";
     }
     if (wide) {
-        uint32_t n = spyi_components(s, i);
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
         if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
         else spyi_text_add(out, "%s_at", name);
         if (n > 1) spyi_text_add(out, " * %u", n);
@@ -18525,12 +19492,11 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
 
 // >>loads and stores
 
-// Component `c` of the current element in the vectors of a wide leaf: "w_x_1.z".
+// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
-    uint32_t n = spyi_components(s, i), at = s->element * n + c;
-    spyi_text_add(out, "w_%s", s->names[i]);
-    if (n > 1) spyi_text_add(out, "__%u", at / s->key->width);
-    spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
+    uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    spyi_vector_name(s, i, at / SPYI_LANES, out);
+    spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
 }
 
 static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -18538,7 +19504,7 @@ static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     uint32_t n = memory->columns;
     spyi_text value = { NULL, 0, 0 };
     if (n > 1) {
-        spyi_spell_memory(memory, &value);
+        spyi_spell_memory(s, memory, &value);
         spyi_text_add(&value, "(");
     }
     for (uint32_t c = 0; c < n; c++) {
@@ -18561,7 +19527,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -18612,7 +19578,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, type, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -18625,15 +19591,34 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     spyi_text_free(&line);
 }
 
+// The vectors of one access of 16 bytes.
+static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
+    uint32_t packed = spyi_packed(s, i);
+    spyi_text place = { NULL, 0, 0 };
+    spyi_place(s, i, access, "", false, &place);
+    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, place.data);
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_vector_name(s, i, access * packed + k, &name);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, name.data, type,
+                      s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_free(&name);
+    }
+    spyi_text_free(&place);
+}
+
 static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
     spyi_text type = { NULL, 0, 0 };
-    spyi_spell_memory(spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
-    spyi_text_add(&type, "%u", s->key->width);
+    spyi_spell_vector(s, i, &type);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        spyi_text_add(&name, n > 1 ? "w_%s__%u" : "w_%s", s->names[i], v);
+        if (leaf->in && packed > 1) {
+            if (v % packed == 0) spyi_load_packed(s, i, v / packed, type.data);
+            continue;
+        }
+        spyi_vector_name(s, i, v, &name);
         spyi_place(s, i, v, "", false, &place);
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
@@ -18663,22 +19648,46 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
 
 // What lies behind the end is not ours: the last thread stores its valid elements one by one.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_memory_type(s, i)->columns;
+    bool packed = spyi_packed(s, i) > 1;
     for (uint32_t k = 0; k + 1 < s->key->width; k++) {
         for (uint32_t c = 0; c < n; c++) {
             spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+            uint32_t at = k * n + c;
             s->element = k;
-            spyi_place(s, i, (k * n + c) / s->key->width, "", true, &place);
-            spyi_component(s, i, c, &value);
             spyi_text_add(&s->body, "        ");
             if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
-            spyi_text_add(&s->body, "%s.%c = %s;\n", place.data, "xyzw"[(k * n + c) % s->key->width],
-                          value.data);
+            spyi_component(s, i, c, &value);
+            if (packed) {
+                spyi_text_add(&place, "((");
+                spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
+                spyi_text_add(&place, "*)spyi.%s)[spy_i + %u]", s->names[i], k);
+            } else {
+                spyi_place(s, i, at / SPYI_LANES, "", true, &place);
+                spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
+            }
+            spyi_text_add(&s->body, "%s = %s;\n", place.data, value.data);
             spyi_text_free(&place);
             spyi_text_free(&value);
         }
     }
     s->element = 0;
+}
+
+// One access of a wide leaf, as a value.
+static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
+    uint32_t packed = spyi_packed(s, i);
+    if (packed == 1) {
+        spyi_vector_name(s, i, access, out);
+        return;
+    }
+    spyi_text_add(out, "uint4(");
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text_add(out, "%sbit_cast<%s>(", k ? ", " : "", packed == 2 ? "uint2" : "uint");
+        spyi_vector_name(s, i, access * packed + k, out);
+        spyi_text_add(out, ")");
+    }
+    spyi_text_add(out, ")");
 }
 
 SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
@@ -18694,14 +19703,14 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
                 spyi_store_tail(s, i);
                 continue;
             }
-            uint32_t n = spyi_components(s, i);
+            uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
             for (uint32_t v = 0; v < n; v++) {
-                spyi_text place = { NULL, 0, 0 };
+                spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
                 spyi_place(s, i, v, "", true, &place);
-                spyi_text_add(&s->body, "%s%s = w_%s", tail ? "        " : "    ", place.data, s->names[i]);
-                if (n > 1) spyi_text_add(&s->body, "__%u", v);
-                spyi_text_add(&s->body, ";\n");
+                spyi_stored(s, i, v, &value);
+                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", place.data, value.data);
                 spyi_text_free(&place);
+                spyi_text_free(&value);
             }
         }
     }
@@ -18712,7 +19721,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
-    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
@@ -18969,7 +19978,7 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
 
-#define SPYI_MOST_ELEMENTS 8
+#define SPYI_MOST_ELEMENTS 16
 
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
@@ -19048,8 +20057,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    // A global block is read field by field; an entry-point parameter would first be copied whole.
-    if (out->block_size && !out->block_by_address)
+    if (out->block_size && !out->block_by_address && s->path->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
@@ -19061,8 +20069,9 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                                "uint spy_in_group : SV_GroupIndex");
     else if (threads[1] * threads[2] > 1)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
-    if (out->block_size && out->block_by_address)
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
+    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+                      out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
                   out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
@@ -19133,6 +20142,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
+    s.path = spyi_path_of(device->base->limits.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits);
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
@@ -19183,12 +20193,17 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
+// Of a struct's field, or of a vector's component.
+static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
+    return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
+}
+
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
     for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
         spy_status status =
-            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
         if (status != SPY_OK) return status;
     }
     if (n->leaf < 0) return SPY_OK;
@@ -19238,7 +20253,7 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
-// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2".
+// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2". Arrays have no base.
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
     char *arguments[2];
@@ -19546,16 +20561,19 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 // >>kinds/buffer.c ------------------------------------------------------------------------------------------
 
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool structured, writes;
+    bool typed, texels, writes; // its elements have a type; they are texels
 } spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false },
-    { "RWStructuredBuffer", true, true },
-    { "ByteAddressBuffer", false, false },
-    { "RWByteAddressBuffer", false, true },
+    { "StructuredBuffer", true, false, false },
+    { "RWStructuredBuffer", true, false, true },
+    { "ByteAddressBuffer", false, false, false },
+    { "RWByteAddressBuffer", false, false, true },
+    { "Buffer", true, true, false },
+    { "RWBuffer", true, true, true },
 };
 
 static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
@@ -19571,14 +20589,18 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
-    if (family && family->structured) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
+    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    bool good = family && leaf->element &&
+                (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
                 value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    if (!good) return false;
-    leaf->binds = true;
+    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
+    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    leaf->field_size = leaf->binds ? 0 : 16;
+    leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
+    leaf->texels = family->texels;
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     for (uint32_t d = 0; d < fit.consumed; d++)
@@ -19595,23 +20617,51 @@ static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, s
     spyi_text_add(out, "%s", at->field);
 }
 
+// What the device says to the elements of a typed buffer.
+static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
+                                     spyi_text *error) {
+    const spyi_type *texel = leaf->element;
+    bool plain = texel->kind == SPYI_TYPE_SCALAR || texel->kind == SPYI_TYPE_VECTOR;
+    uint8_t use = leaf->writes ? SPYI_TEXEL_WRITES : SPYI_TEXEL_READS;
+    uint64_t count = size / spyi_type_device_stride(texel);
+    if (!plain || !(limits->texels[texel->scalar][texel->columns - 1] & use))
+        spyi_text_add(error, "the device '%s' has no texels of format %s for %s; take a %sStructuredBuffer",
+                      limits->info.name, texel->display, leaf->type->display, leaf->writes ? "RW" : "");
+    else if (count > limits->max_texels)
+        spyi_text_add(error, "%s of %llu elements is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)count, (unsigned long long)limits->max_texels);
+    else return true;
+    return false;
+}
+
+// Fills the field of what is not bound.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
-    (void)field;
+    uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
+    uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
+    if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
+    if (field) {
+        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
+        uint64_t parts[2] = { t->storage->chunk.address + at, size };
+        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
+        memcpy(field, parts, sizeof parts);
+    }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
-    else if (at % limits->binding_alignment)
+    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
+        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+                      spyi_type_device_stride(leaf->element), (unsigned long long)size);
+    else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
-                      leaf->type->display, limits->binding_alignment, (unsigned long long)t->begin_bytes);
-    else if (size > limits->max_binding_bytes || limits->max_bindings == 0)
+                      leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
+    else if (size > most || limits->max_bindings == 0)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size,
-                      (unsigned long long)(limits->max_bindings ? limits->max_binding_bytes : 0));
+                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
     else return true;
     return false;
 }
@@ -19620,7 +20670,7 @@ static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
                                                   spyi_buffer_bind, spyi_buffer_field,
                                                   spyi_buffer_load, spyi_buffer_check };
 
-// >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
+// >>ConstantBuffer<T> and arrays of buffers: bound too, wherever this kernel has their parts
 
 static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     (void)leaf, (void)value, (void)field, (void)error;
@@ -19661,6 +20711,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
@@ -19813,7 +20864,9 @@ static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_l
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
         spyi_fit fit;
-        good = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank;
+        memset(&fit, 0, sizeof fit);
+        good = spyi_type_is_memory(value->type) ||
+               (element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank);
         leaf->reads = true;
         leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
         leaf->consumed = value->rank;
@@ -19871,12 +20924,12 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
+    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
-                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
+                            ? "; it takes a tensor"
                             : NULL;
     spyi_free_parts(&parts);
     return takes;
@@ -20090,6 +21143,10 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
                                    const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 // The running call's values into feeds->data and bindings[slot].
 SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
                                    spyi_text *error);
@@ -20340,6 +21397,7 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
 // >>call/feeds.c --------------------------------------------------------------------------------------------
 
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Names and types are checked before there is a kernel; which parameters are used only its code tells.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 
@@ -20365,6 +21423,15 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
             return true;
         }
         return false;
+    }
+    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
+        static const char names[] = "xyzw";
+        const char *name = strchr(names, (*path)[1]);
+        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
+        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
+        at->type = type->element;
+        *path += 2;
+        return true;
     }
     int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
                     : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
@@ -20408,11 +21475,13 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         size_t length = strlen(input->path);
         if (input->parameter) continue;
         globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
             spyi_text_clear(&fields); // parts come after what they are parts of
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+            continue;
         }
         uint32_t distance = spyi_edit_distance(path, input->path), at = count;
         if (distance > most) continue;
@@ -20431,6 +21500,69 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
     else if (fields.size) spyi_text_add(out, "%s", fields.data);
     else if (!globals) spyi_text_add(out, ": the modules have none");
     spyi_text_free(&fields);
+}
+
+static spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                spyi_text *error) {
+    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
+    spyi_near_inputs(inputs, path, error);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// >>before there is a kernel
+
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
+    bool more = values->options && values->options->prelude; // which may bring further ones
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        spyi_found found;
+        spyi_bound bound;
+        if (!spyi_find_input(inputs, path, false, &found)) {
+            if (more) continue;
+            return spyi_no_input(inputs, path, path, error);
+        }
+        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
+        if (status != SPY_OK) return status;
+        spyi_bound_free(&bound);
+    }
+    return SPY_OK;
+}
+
+// Whether some value is for the input, for what it is part of, or for a part of it.
+static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        size_t length = strlen(path), other = strlen(input->path);
+        size_t common = length < other ? length : other;
+        char next = length < other ? input->path[length] : path[other];
+        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
+    }
+    return false;
+}
+
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        spyi_text value = { NULL, 0, 0 };
+        spyi_found found;
+        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
+        spyi_value_text(&values->items[i], &value);
+        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
+                      known ? found.type->display : "", spyi_text_str(&value));
+        spyi_text_free(&value);
+    }
+    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        bool parted = input->kind == SPYI_INPUT_GROUP ||
+                      (input->type->kind == SPYI_TYPE_OTHER && input->type->field_count); // they follow
+        if (!parted && !spyi_input_has_value(input, values))
+            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
+                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
+    }
 }
 
 // >>making
@@ -20495,11 +21627,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
                                   bool parameter) {
     spyi_found found;
     spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
-        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
-        spyi_near_inputs(f->inputs, path, f->error);
-        return SPY_ERROR_NOT_FOUND;
-    }
+    if (!spyi_find_input(f->inputs, path, parameter, &found))
+        return spyi_no_input(f->inputs, path, shown, f->error);
     spy_status status =
         spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
     if (status != SPY_OK) return status;
@@ -20514,7 +21643,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             free(leaf->path);
             leaf->path = spyi_strdup(spyi_text_str(&name));
             spyi_text_free(&name);
-            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
+            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+            if (status == SPY_OK && leaf->binds)
+                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
     spyi_bound_free(&bound);
@@ -20605,7 +21738,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
 static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
@@ -20616,7 +21749,7 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
             status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
         const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
         status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
     }
@@ -20711,6 +21844,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -20817,8 +21951,10 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
-        good = spyi_file_write(path.data, code->data, code->size);
+        bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
+        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -20836,6 +21972,18 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     if (out->text.data) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Its group, its block, and the parameters in that: of our own kernels the block is the only one.
+static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi_kernel_desc *desc) {
+    static const uint32_t whole[1] = { 0 };
+    const uint32_t *threads = plan->bound.options.threads;
+    desc->group_size = e->group_size;
+    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    desc->block_size = e->block_size;
+    desc->block_by_address = e->block_by_address;
+    desc->params = plan->bound.shader ? plan->function->entry.places : whole;
+    desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
 }
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
@@ -20882,11 +22030,12 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code = code.data;
         desc.code_size = code.size;
         desc.entry = entry;
-        desc.group_size = variant->emitted.group_size;
-        desc.block_size = variant->emitted.block_size;
-        desc.block_by_address = variant->emitted.block_by_address;
+        desc.prelude_size = code.prelude_size;
+        spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
+        desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
+        desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -20933,8 +22082,8 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 //
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 
-#define SPYI_WIDTH 4       // elements a thread of wide variants: one 16-byte access for 4-byte scalars
-#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four lie in registers
+#define SPYI_WIDE_BYTES                                                                                      \
+    256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
@@ -21091,15 +22240,17 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
-    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
-             group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+// Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components,
+                             uint32_t width) {
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
+             group = (uint64_t)leaf->memory_size * width;
+    if (width > SPYI_LANES && vector < 16) vector = 16;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (leaf->strides[d] % SPYI_WIDTH) return false;
+        if (leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
     // multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -21108,11 +22259,13 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH
-                                            : 65536; // below, a GPU needs the threads more than the width
-    if (launch->rank == 0 || launch->count < from) return;
-    if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits,
+                          uint32_t width) {
+    int64_t from = limits->prefers_bindings
+                       ? 2 * SPYI_LANES
+                       : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
+    if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false;
@@ -21122,7 +22275,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
-        bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
+        bool vector = spyi_vector_fits(launch, at, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
@@ -21133,17 +22286,27 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
             walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
                                 (walk[i] & SPYI_WALK_REVERSED));
     }
-    if (!outputs || bytes > SPYI_WIDE_BYTES) return;
+    if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
-    launch->key.width = SPYI_WIDTH;
+    launch->key.width = (uint8_t)width;
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_in_memory(&b->leaves[i]) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->reach =
-            at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= width;
+        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * width);
     }
+}
+
+// Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
+static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    uint32_t smallest = 4;
+    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
+            launch->leaves[i].memory_size < smallest)
+            smallest = launch->leaves[i].memory_size;
+    return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
@@ -21192,13 +22355,20 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
+// Bindings that a value may need: one, or one for each tensor in a struct or an array of buffers.
+static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
+    uint32_t count = 0, end = spyi_value_end(values->items, value);
+    for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
+    return count ? count : 1;
+}
+
 static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                spyi_launch *launch) {
     uint64_t largest = 0;
     uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        memory_leaves += b->leaves[i].binds;
+        if (b->leaves[i].binds) memory_leaves += spyi_tensor_count(values, b->leaves[i].value);
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -21347,7 +22517,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits);
+        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits));
+        spyi_try_wide(b, launch, limits, SPYI_LANES);
         spyi_try_unroll(b, launch, limits);
     }
     spyi_choose_access(b, values, limits, launch);
@@ -21385,7 +22556,9 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
     if (!launch->repeatable || values->thread_count.rank) return false;
-    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    const spyi_limits *limits = &plan->function->object.device->base->limits;
+    uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
+                                                                        : limits->texel_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
@@ -21559,9 +22732,18 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         at->storage = device->readback;
         at->offset = at->begin = s->readback_offset[i];
         at->end = at->reach = at->begin + at->memory_size;
-        if (leaf->in)
-            spyi_type_to_device(leaf->type, memory + at->offset,
-                                s->values->items[leaf->value].arg->value.data, 1);
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (leaf->in && v->kind == SPY_ARG_RESULT) {
+            uint64_t host[SPY_RESULT_BYTES / 8];
+            spy_dtype to = spyi_leaf_scalar(leaf);
+            const spy_result *value = v->arg->value.result;
+            if (!spyi_convert_scalars(host, to, value->data, value->dtype,
+                                      leaf->type->host_size / spyi_scalar_size(to)))
+                return spyi_does_not_fit(leaf, v, error);
+            spyi_type_to_device(leaf->type, memory + at->offset, host, 1);
+        } else if (leaf->in) {
+            spyi_type_to_device(leaf->type, memory + at->offset, v->arg->value.data, 1);
+        }
     }
     return SPY_OK;
 }
@@ -21870,19 +23052,40 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
+    spyi_block(&device->ctx, false);
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
         if (!leaf->out) continue;
         if (leaf->source == SPYI_SOURCE_READBACK) {
             const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            spyi_type_to_host(leaf->type, v->arg->value.out, memory + s->readback_offset[i], 1);
+            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
+            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
         } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
             status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
         }
     }
     return status;
+}
+
+// After success: hands a new tensor to the caller, and describes results of whatever kind.
+static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_value *v = &s->values->items[leaf->value];
+    if (v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
+    if (v->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    spy_result *result = v->arg->value.result;
+    const spyi_type *type = leaf->type;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    result->tensor = s->made[i];
+    result->type = spyi_type_user_name(type);
+    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
+    result->rows = plain ? type->rows : 0;
+    result->columns = plain ? type->columns : 0;
+    result->size_bytes = s->made[i] ? 0 : type->host_size;
 }
 
 // Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
@@ -21947,9 +23150,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
-        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
-            if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
-                *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++) spyi_give_result(&s, i);
     spyi_free_made(&s, status == SPY_OK);
     if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
@@ -21976,7 +23177,14 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
-    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    spy_status status = SPY_OK;
+    if (list && timed) {
+        spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
+                              "spy_list_timestamp can");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list) {
+        status = spyi_list_check_open(list, function->object.device, &error);
+    }
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
@@ -22013,11 +23221,12 @@ spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_o
     return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, options, "spy_time_call", true, gpu_time_ns);
 }
 
 spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
@@ -22036,6 +23245,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
+    spyi_globals_text(plan->function, values, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
@@ -22057,14 +23267,15 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     }
 }
 
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity) {
     if (text && capacity) text[0] = 0;
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -22215,8 +23426,9 @@ struct spy_prepared {
     spyi_thread thread;
     spyi_atomic finished; // set by the thread at its end
     spyi_values values;   // copies for the thread
-    spyi_plan *made;      // by the thread
-    spy_status status;    // of the compilation
+    spyi_kept_options kept;
+    spyi_plan *made;   // by the thread
+    spy_status status; // of the compilation
     spyi_text error;
     uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
@@ -22231,7 +23443,7 @@ typedef struct spyi_snapshot {
 } spyi_snapshot;
 
 static void spyi_free_copies(spyi_values *values) {
-    for (uint32_t i = 0; i < values->count; i++) {
+    for (uint32_t i = 0; i < values->count + values->global_count; i++) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
         free((void *)v->cast);
@@ -22243,16 +23455,21 @@ static void spyi_free_copies(spyi_values *values) {
 }
 
 static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
-    to->items = (spyi_value *)calloc(from->count + 1, sizeof *to->items);
+    uint32_t count = from->count + from->global_count;
+    to->items = (spyi_value *)calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)malloc(from->key_size);
     if (!to->items || !to->key) return false;
-    to->capacity = from->count;
+    to->capacity = count;
+    to->count = from->count;
+    to->global_count = from->global_count;
+    to->options = from->options; // kept
+    to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
     bool good = true;
-    for (uint32_t i = 0; i < from->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const spyi_value *v = &from->items[i];
-        spyi_value *copy = &to->items[to->count++];
+        spyi_value *copy = &to->items[i];
         *copy = *v;
         copy->arg = NULL;
         copy->name = spyi_strdup(v->name);
@@ -22344,58 +23561,76 @@ static void spyi_prepare_join(spy_prepared *p) {
     spyi_free_copies(&p->values);
 }
 
+static const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
+    return p->kept.given ? &p->kept.options : NULL;
+}
+
+// Among the device's prepared calls; NULL: out of memory.
+static spy_prepared *spyi_prepared_new(spy_function *function) {
+    spy_device *device = function->object.device;
+    spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
+    if (!p) return NULL;
+    p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
+    p->object.device = device;
+    spyi_atomic_store(&p->object.references, 1);
+    p->function = function;
+    p->generation = function->module->generation;
+    p->next = device->prepared;
+    if (p->next) p->next->previous = p;
+    device->prepared = p;
+    spyi_atomic_add(&function->module->object.references, 1);
+    return p;
+}
+
+// Starts a thread that compiles the described call; false: there is nothing to compile, or no thread to be had.
+static bool spyi_prepare_start(spy_prepared *p, spyi_values *values) {
+    uint32_t size = values->key_size;
+    bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
+    values->key_size = size; // without what the look-up has added
+    if (known) return false;
+    p->running =
+        spyi_copy_values(values, &p->values) && spyi_thread_start(&p->thread, spyi_prepare_thread, p);
+    if (!p->running) spyi_free_copies(&p->values);
+    return p->running;
+}
+
+static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_plan_get(p->function, values, &p->plan, error);
+    if (status != SPY_OK) return status;
+    uint32_t before = p->plan->variant_count;
+    p->plan->references++;
+    status = spyi_prepare_variant(p->plan, values, error);
+    p->object.device->stats.kernels_built += p->plan->variant_count - before;
+    return status;
+}
+
+static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
+                               spyi_text *error) {
+    spyi_values *values = &p->object.device->cache->values;
+    spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
+    if (status == SPY_OK && p->kept.options.append_to) {
+        spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status == SPY_OK)
+        status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
+    if (status != SPY_OK || (desc && desc->async && spyi_prepare_start(p, values))) return status;
+    return spyi_prepare_now(p, values, error);
+}
+
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
     const char *name = "spy_prepare";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
-    spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
-    if (status == SPY_OK) {
-        p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
-        if (!p) {
-            status = SPY_ERROR_OUT_OF_MEMORY;
-            spyi_text_add(&error, "out of host memory");
-        }
-    }
-    if (p) {
-        p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
-        p->object.device = device;
-        spyi_atomic_store(&p->object.references, 1);
-        p->function = function;
-        p->generation = function->module->generation;
-        p->next = device->prepared;
-        if (p->next) p->next->previous = p;
-        device->prepared = p;
-        spyi_atomic_add(&function->module->object.references, 1);
-        bool async = desc && desc->async && !spyi_cache_find(device, function, values);
-        if (async) {
-            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
-                          spyi_copy_values(values, &p->values);
-            if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
-                p->running = true;
-            } else { // no thread to be had: do it here
-                spyi_free_copies(&p->values);
-                async = false;
-            }
-        }
-        if (!async) {
-            status = spyi_plan_get(function, values, &p->plan, &error);
-            if (status == SPY_OK) {
-                uint32_t before = p->plan->variant_count;
-                p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &error);
-                device->stats.kernels_built += p->plan->variant_count - before;
-            }
-        }
-        if (status != SPY_OK) {
-            spyi_prepared_free(p);
-            p = NULL;
-        }
-    }
-    if (status != SPY_OK)
+    spy_prepared *p = spyi_prepared_new(function);
+    spy_status status = p ? spyi_prepare(p, args, desc, &error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (!p) spyi_text_add(&error, "out of host memory");
+    if (status != SPY_OK) {
+        if (p) spyi_prepared_free(p);
+        p = NULL;
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    }
     spyi_text_free(&error);
     spyi_leave(device);
     return p;
@@ -22454,7 +23689,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
-        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        status =
+            spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
         if (status == SPY_OK && spyi_prepared_outdated(prepared))
             status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
@@ -22467,8 +23703,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call "
                                   "was prepared for:\n");
             spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
-            for (uint32_t i = 0; i < values->count; i++) {
-                spyi_text_add(&error, "  argument %u: ", i + 1);
+            uint32_t end = values->count + values->global_count, number = 0;
+            for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
+                if (i < values->count) spyi_text_add(&error, "  argument %u: ", ++number);
+                else spyi_text_add(&error, "  global '%s': ", values->items[i].name);
                 spyi_value_text(&values->items[i], &error);
                 spyi_text_add(&error, "\n");
             }
@@ -22494,6 +23732,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     else device->prepared = p->next;
     if (p->next) p->next->previous = p->previous;
     spyi_text_free(&p->error);
+    spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
     spyi_bury(device, &p->object, sizeof *p);
 }
@@ -22612,7 +23851,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     return out;
 }
 
-spy_resolution *spy_resolve(spy_function *function, spy_args args) {
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
@@ -22620,7 +23859,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);

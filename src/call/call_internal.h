@@ -134,6 +134,10 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
                                    const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 // The running call's values into feeds->data and bindings[slot].
 SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
                                    spyi_text *error);

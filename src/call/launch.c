@@ -276,13 +276,20 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
+// Bindings that a value may need: one, or one for each tensor in a struct or an array of buffers.
+static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
+    uint32_t count = 0, end = spyi_value_end(values->items, value);
+    for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
+    return count ? count : 1;
+}
+
 static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                spyi_launch *launch) {
     uint64_t largest = 0;
     uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        memory_leaves += b->leaves[i].binds;
+        if (b->leaves[i].binds) memory_leaves += spyi_tensor_count(values, b->leaves[i].value);
         if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -470,7 +477,9 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
     if (!launch->repeatable || values->thread_count.rank) return false;
-    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    const spyi_limits *limits = &plan->function->object.device->base->limits;
+    uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
+                                                                        : limits->texel_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;

@@ -27,6 +27,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -215,6 +216,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.prelude_size = code.prelude_size;
         spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
+        desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
         desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", name.data);

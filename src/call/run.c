@@ -99,9 +99,18 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         at->storage = device->readback;
         at->offset = at->begin = s->readback_offset[i];
         at->end = at->reach = at->begin + at->memory_size;
-        if (leaf->in)
-            spyi_type_to_device(leaf->type, memory + at->offset,
-                                s->values->items[leaf->value].arg->value.data, 1);
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (leaf->in && v->kind == SPY_ARG_RESULT) {
+            uint64_t host[SPY_RESULT_BYTES / 8];
+            spy_dtype to = spyi_leaf_scalar(leaf);
+            const spy_result *value = v->arg->value.result;
+            if (!spyi_convert_scalars(host, to, value->data, value->dtype,
+                                      leaf->type->host_size / spyi_scalar_size(to)))
+                return spyi_does_not_fit(leaf, v, error);
+            spyi_type_to_device(leaf->type, memory + at->offset, host, 1);
+        } else if (leaf->in) {
+            spyi_type_to_device(leaf->type, memory + at->offset, v->arg->value.data, 1);
+        }
     }
     return SPY_OK;
 }
@@ -410,19 +419,40 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
+    spyi_block(&device->ctx, false);
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
         if (!leaf->out) continue;
         if (leaf->source == SPYI_SOURCE_READBACK) {
             const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            spyi_type_to_host(leaf->type, v->arg->value.out, memory + s->readback_offset[i], 1);
+            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
+            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
         } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
             status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
         }
     }
     return status;
+}
+
+// After success: hands a new tensor to the caller, and describes results of whatever kind.
+static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_value *v = &s->values->items[leaf->value];
+    if (v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
+    if (v->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    spy_result *result = v->arg->value.result;
+    const spyi_type *type = leaf->type;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    result->tensor = s->made[i];
+    result->type = spyi_type_user_name(type);
+    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
+    result->rows = plain ? type->rows : 0;
+    result->columns = plain ? type->columns : 0;
+    result->size_bytes = s->made[i] ? 0 : type->host_size;
 }
 
 // Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
@@ -487,9 +517,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
-        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
-            if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
-                *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++) spyi_give_result(&s, i);
     spyi_free_made(&s, status == SPY_OK);
     if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;

@@ -53,12 +53,14 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else if (unit->compiler->target == SPYI_TARGET_CUDA)
+    size_t count = code->size / sizeof(uint32_t);
+    if (good && unit->compiler->target == SPYI_TARGET_CUDA) {
         good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
                                    messages);
-    else
-        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
-                               messages);
+    } else if (good) {
+        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+        code->size = count * sizeof(uint32_t);
+    }
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
@@ -161,7 +163,7 @@ static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_componen
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
-        code->data = malloc(code->size + 4);
+        code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {

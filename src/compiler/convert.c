@@ -185,3 +185,20 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     }
     return true;
 }
+
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                               size_t count) {
+    if (to_type <= SPY_DTYPE_DEFAULT || to_type >= SPY_DTYPE_COUNT || from_type <= SPY_DTYPE_DEFAULT ||
+        from_type >= SPY_DTYPE_COUNT)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: expected two of spy_dtype, got %d and %d", (int)to_type,
+                         (int)from_type);
+    if (count && (!to || !from))
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: argument '%s': expected numbers, got NULL",
+                         to ? "from" : "to");
+    if (spyi_convert_scalars(to, to_type, from, from_type, count)) return SPY_OK;
+    return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
+                     "spy_convert_numbers: a number of type %s does not fit into %s",
+                     spy_dtype_name(from_type), spy_dtype_name(to_type));
+}

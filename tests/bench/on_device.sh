@@ -61,6 +61,7 @@ compile_all() {
         compile "gpu/$name" "tests/gpu/$name.c" ${helpers[@]+"${helpers[@]}"} "$work/implementation.o" -lcmocka &
     done
     wait
+    (cd "$top/python" && SLANGPY_CFLAGS="-isystem $carry/include" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
     [ -x "$work/bench/bench" ] && [ -x "$work/bench/raw_vk" ] && [ -x "$work/bench/raw_cuda" ]
 }
 

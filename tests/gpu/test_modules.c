@@ -919,7 +919,7 @@ static void test_prepared(void **state) {
     assert_int_equal(r, 5);
     spy_release_prepared(p);
     // A reload while a thread compiles the old code.
-    const spy_prepare_desc async = { true };
+    const spy_prepare_desc async = { .async = true };
     for (int i = 0; i < 5; i++) {
         char text[200];
         snprintf(text, sizeof text, "int f(int x) { return x; }\nfloat slow(float x) { return x * %d; }\n",

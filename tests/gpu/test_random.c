@@ -689,7 +689,7 @@ static void run_call(call *c, variant_kind *variant, bool *pointers, bool *wide_
         return;
     }
     text[0] = 0;
-    spy_explain_call(f, args, text, sizeof text);
+    spy_explain_call(f, args, NULL, text, sizeof text);
     *variant = VARIANTS;
     const char *first = strstr(text, "\n// ");
     if (first) first = strstr(first + 1, "\n// ");

@@ -129,7 +129,7 @@ static const spyi_null_op *last_op(bench *t) {
 // The kernel's first comment: "flat, 1 dimension, ...".
 static const char *variant_of(bench *t, const char *function, spy_args args) {
     static char text[65536];
-    size_t n = spy_explain_call(fn(t, function), args, text, sizeof text);
+    size_t n = spy_explain_call(fn(t, function), args, NULL, text, sizeof text);
     assert_true(n < sizeof text);
     const char *line = strstr(text, "\n// ");
     line = line ? strstr(line + 1, "\n// ") : NULL;

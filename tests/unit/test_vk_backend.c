@@ -773,7 +773,7 @@ static void test_bad_code(void **state) {
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "bytes of parameters exceed");
     desc.block_size = 24;
     desc.binding_count = 1000;
-    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 structured buffers");
+    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 buffers");
     assert_int_equal(
         backend->allocate_chunk(t.gpu, SPYI_MEMORY_DEVICE, (size_t)1 << 50, "huge", &chunk, &t.error),
         SPY_ERROR_OUT_OF_DEVICE_MEMORY);

@@ -24,6 +24,9 @@ typedef struct spyi_null_desc {
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t texel_alignment;   // 64
+    uint64_t max_texels;        // 64 Mi
+    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
     uint32_t max_uniforms;      // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
@@ -68,6 +71,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    const spyi_slot *slots; // what each is; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
