@@ -315,7 +315,7 @@ static void test_times(void **state) {
     uint64_t ns = 0;
     spy_args args = SPY_ARGS(spy_arg_tensor("a", x), spy_arg_f32("b", 1), spy_arg_tensor("_result", x));
     OK(spy_call(fn(m, "add"), args));
-    OK(spy_time_call(fn(m, "add"), args, &ns));
+    OK(spy_time_call(fn(m, "add"), args, NULL, &ns));
     assert_true(ns > 5000 && ns < 100000000); // 128 MB
     spy_calibration a, b;
     OK(spy_get_calibration(gpu_device, &a));
