@@ -7274,6 +7274,38 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
     }
 }
 
+// >>runs: the pairs that numpy's and Python's own types make common, in loops that compilers vectorise
+
+#define SPYI_RUN(from_ctype, to_ctype, fits)                                                                 \
+    {                                                                                                        \
+        bool all = true;                                                                                     \
+        for (size_t i = 0; i < count; ++i) {                                                                 \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            all = all && (fits);                                                                             \
+        }                                                                                                    \
+        for (size_t i = 0; all && i < count; ++i) {                                                          \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            to_ctype w = (to_ctype)v;                                                                        \
+            memcpy(out + i * sizeof w, &w, sizeof w);                                                        \
+        }                                                                                                    \
+        *done = all;                                                                                         \
+        return true;                                                                                         \
+    }
+
+// false: none of these pairs. *done: whether all numbers fit.
+static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
+                             bool *done) {
+    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
+    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
+    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
+    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
+    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
+    return false;
+}
+#undef SPYI_RUN
+
 // >>the entry point
 
 bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
@@ -7285,6 +7317,8 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
         memcpy(out, in, count * to_size);
         return true;
     }
+    bool done = false;
+    if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
     for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
         spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
         if (!spyi_scalar_fits(&s, to_type)) return false;
@@ -17929,7 +17963,7 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->consumed = 0;
     if (element == type) return true;
     if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
-    if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
+    if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
@@ -20590,9 +20624,10 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
     if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element &&
-                (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
-                value->rank >= fit.consumed;
+    bool good =
+        family && leaf->element &&
+        (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
+        value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
     leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
@@ -22850,7 +22885,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
     spyi_text problem = { NULL, 0, 0 };
-    if (!repeats) memset(block, 0, variant->emitted.block_size);
+    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
         if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;

@@ -38,9 +38,10 @@ class Buffer(_slangpy.Tensor):
     def __repr__(self):
         if self.device.is_closed:
             return "<slangpy.Buffer, of a closed device>"
+        element = _slangpy.Tensor.__repr__(self).split(" ", 1)[1][:-1]
         return "<slangpy.Buffer{} {} bytes{}>".format(
             " '{}'".format(self.label) if self.label else "", self.size,
-            ", {} {}".format(self.element_count, self._element) if self._element else "")
+            "" if element.startswith("void") else ", " + element)
 
 
 def _bytes_of(data, where):
@@ -109,7 +110,6 @@ def create_buffer(device, size=0, element_count=0, struct_size=0, resource_type_
     buffer = _slangpy._buffer_make(Buffer, device, kind, size // stride if kind is not None else size, False, label or None)
     buffer.format, buffer.usage, buffer.memory_type, buffer.label = format, usage, memory_type, label
     buffer._struct_size = stride
-    buffer._element = getattr(kind, "name", kind) and str(getattr(kind, "name", kind))
     if source is not None:
         _slangpy._buffer_write(buffer, source)
     return buffer

@@ -7,11 +7,26 @@ from . import buffers as _buffers
 from .enums import (AdapterInfo, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
                     MemoryType, QueryType, ShaderCacheStats, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
                     TimestampCalibration)
-from .logger import log_warn, log_warn_once
+from .logger import log_warn_once
 from .reports import _Steps, _apply_dumps
 
 __all__ = [
     "Device", "create_device", "init_device", "enumerate_adapters", "push_current_device", "pop_current_device", "current_device",
+    "get_cuda_current_context_native_handles",
+    "create_buffer",
+    "create_command_encoder",
+    "create_fence",
+    "create_query_pool",
+    "create_slang_session",
+    "create_compute_kernel",
+    "create_compute_pipeline",
+    "load_module",
+    "load_module_from_file",
+    "load_module_from_source",
+    "load_program",
+    "link_program",
+    "submit_command_buffer",
+    "submit_command_buffers",
 ]
 
 _KINDS = {1: "discrete", 2: "integrated", 3: "cpu"}
@@ -22,7 +37,7 @@ _FEATURE_BITS = {
     Feature.atomic_float: 0x20, Feature.timestamp_query: 0x40, Feature.wave_ops: 0x80, Feature.pointer: 0x100,
 }
 
-_devices = weakref.WeakSet()
+_devices: "weakref.WeakSet[Device]" = weakref.WeakSet()
 
 
 def _luid(index):
@@ -37,14 +52,16 @@ def enumerate_adapters(type=DeviceType.automatic):
 
 
 def _check_options(options):
-    """What no module of this library can honour is refused by name; gives a SlangCompilerOptions."""
+    """Gives a SlangCompilerOptions. What would change results and cannot be had is an error, what has no effect a warning."""
     if not isinstance(options, SlangCompilerOptions):
         options = SlangCompilerOptions(options)
-    for name in ("downstream_args", "report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings"):
+    for name in ("downstream_args", "report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings",
+                 "dump_intermediates"):
         if getattr(options, name):
-            raise _slangpy.Error("compiler_options: '{}' is not supported: got {!r}".format(name, getattr(options, name)))
+            log_warn_once("compiler_options: '{}' has no effect".format(name))
     if options.matrix_layout != SlangMatrixLayout.row_major:
-        raise _slangpy.Error("compiler_options: 'matrix_layout': matrices are always row_major, got {!r}".format(options.matrix_layout))
+        raise _slangpy.Error("compiler_options: 'matrix_layout': matrices are always row_major, got {!r}".format(
+            options.matrix_layout))
     return options
 
 
@@ -88,6 +105,11 @@ class Device(_slangpy.Device):
         self.close()
 
     # >>what it is
+
+    @staticmethod
+    def enumerate_adapters(type=DeviceType.automatic):
+        """enumerate_adapters(type=DeviceType.automatic): what adapters there are, as a list of AdapterInfo."""
+        return enumerate_adapters(type)
 
     @property
     def desc(self):
@@ -187,17 +209,20 @@ class Device(_slangpy.Device):
         return CommandEncoder(self, label, on_record)
 
     def submit_command_buffers(self, command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(),
-                               signal_fence_values=(), queue=CommandQueueType.graphics):
+                               signal_fence_values=(), queue=CommandQueueType.graphics, cuda_stream=None):
         """submit_command_buffers(command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(), signal_fence_values=(),
-        queue=CommandQueueType.graphics): run CommandBuffers in order, after the fences have the values to wait for; gives the
+        queue=CommandQueueType.graphics, cuda_stream=None): run CommandBuffers in order, after the fences have the values to wait for; gives the
         id to wait for. The fences to signal get their values when it has finished."""
         from .encoders import submit
 
+        if cuda_stream:
+            raise _slangpy.Error("submit_command_buffers: argument 'cuda_stream': the device has no CUDA streams")
         return submit(self, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values)
 
-    def submit_command_buffer(self, command_buffer, queue=CommandQueueType.graphics):
-        """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics): run a CommandBuffer; gives the id to wait for."""
-        return self.submit_command_buffers([command_buffer], queue=queue)
+    def submit_command_buffer(self, command_buffer, queue=CommandQueueType.graphics, cuda_stream=None):
+        """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics, cuda_stream=None): run a CommandBuffer; gives the
+        id to wait for."""
+        return self.submit_command_buffers([command_buffer], queue=queue, cuda_stream=cuda_stream)
 
     def wait_for_idle(self, queue=CommandQueueType.graphics):
         """wait_for_idle(queue=CommandQueueType.graphics): as wait()."""
@@ -357,24 +382,74 @@ def current_device():
     return _current[-1]
 
 
-def _free(name):
-    method = getattr(Device, name)
-
-    def function(*args, **kwargs):
-        return method(current_device(), *args, **kwargs)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Device.{}() of the current device: {}".format(name, method.__doc__)
-    __all__.append(name)
-    return function
+def create_buffer(*args, **kwargs):
+    """create_buffer(...): Device.create_buffer() of the current device."""
+    return current_device().create_buffer(*args, **kwargs)
 
 
-for _name in ("create_buffer", "create_command_encoder", "create_fence", "create_query_pool", "create_slang_session",
-              "create_compute_kernel", "create_compute_pipeline", "load_module", "load_module_from_file",
-              "load_module_from_source", "load_program", "link_program", "submit_command_buffer", "submit_command_buffers"):
-    globals()[_name] = _free(_name)
+def create_command_encoder(*args, **kwargs):
+    """create_command_encoder(...): Device.create_command_encoder() of the current device."""
+    return current_device().create_command_encoder(*args, **kwargs)
 
-Device.enumerate_adapters = staticmethod(enumerate_adapters)
+
+def create_fence(*args, **kwargs):
+    """create_fence(...): Device.create_fence() of the current device."""
+    return current_device().create_fence(*args, **kwargs)
+
+
+def create_query_pool(*args, **kwargs):
+    """create_query_pool(...): Device.create_query_pool() of the current device."""
+    return current_device().create_query_pool(*args, **kwargs)
+
+
+def create_slang_session(*args, **kwargs):
+    """create_slang_session(...): Device.create_slang_session() of the current device."""
+    return current_device().create_slang_session(*args, **kwargs)
+
+
+def create_compute_kernel(*args, **kwargs):
+    """create_compute_kernel(...): Device.create_compute_kernel() of the current device."""
+    return current_device().create_compute_kernel(*args, **kwargs)
+
+
+def create_compute_pipeline(*args, **kwargs):
+    """create_compute_pipeline(...): Device.create_compute_pipeline() of the current device."""
+    return current_device().create_compute_pipeline(*args, **kwargs)
+
+
+def load_module(*args, **kwargs):
+    """load_module(...): Device.load_module() of the current device."""
+    return current_device().load_module(*args, **kwargs)
+
+
+def load_module_from_file(*args, **kwargs):
+    """load_module_from_file(...): Device.load_module_from_file() of the current device."""
+    return current_device().load_module_from_file(*args, **kwargs)
+
+
+def load_module_from_source(*args, **kwargs):
+    """load_module_from_source(...): Device.load_module_from_source() of the current device."""
+    return current_device().load_module_from_source(*args, **kwargs)
+
+
+def load_program(*args, **kwargs):
+    """load_program(...): Device.load_program() of the current device."""
+    return current_device().load_program(*args, **kwargs)
+
+
+def link_program(*args, **kwargs):
+    """link_program(...): Device.link_program() of the current device."""
+    return current_device().link_program(*args, **kwargs)
+
+
+def submit_command_buffer(*args, **kwargs):
+    """submit_command_buffer(...): Device.submit_command_buffer() of the current device."""
+    return current_device().submit_command_buffer(*args, **kwargs)
+
+
+def submit_command_buffers(*args, **kwargs):
+    """submit_command_buffers(...): Device.submit_command_buffers() of the current device."""
+    return current_device().submit_command_buffers(*args, **kwargs)
 
 
 def get_cuda_current_context_native_handles():
@@ -382,5 +457,3 @@ def get_cuda_current_context_native_handles():
     backend, which this version does not have."""
     raise _slangpy.Error("get_cuda_current_context_native_handles: the CUDA backend is not built into this version")
 
-
-__all__.append("get_cuda_current_context_native_handles")

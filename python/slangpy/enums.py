@@ -177,7 +177,7 @@ class Format(Enum):
 class _Desc:
     """Plain named values: keywords of the constructor are attributes; unknown ones are errors."""
 
-    _fields = {}
+    _fields: dict = {}
 
     def __init__(self, values=None, **kwargs):
         given = dict(values or {}, **kwargs)
@@ -194,11 +194,11 @@ class _Desc:
     def __eq__(self, other):
         return type(other) is type(self) and all(getattr(self, n) == getattr(other, n) for n in self._fields)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class SlangCompilerOptions(_Desc):
-    """How Slang code is compiled. What this library cannot honour is an error when it is used, never ignored."""
+    """How Slang code is compiled. What the library or its target cannot honour is an error or a logged warning."""
 
     _fields = {
         "include_paths": [], "defines": {}, "shader_model": ShaderModel.unknown, "matrix_layout": SlangMatrixLayout.row_major,

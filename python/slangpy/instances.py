@@ -152,6 +152,10 @@ class InstanceList(_Instances):
         """get_this(): a dict of the fields with the struct's name."""
         return dict(self._data, _type=self._struct)
 
+    def update_this(self, value):
+        """update_this(value): takes the numbers that a mutating method has changed; tensors and arrays have changed in place."""
+        self._data.update((name, field) for name, field in value.items() if name in self._data)
+
     def __getattr__(self, name):
         data = self.__dict__.get("_data")
         if data is not None and name in data:

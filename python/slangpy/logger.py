@@ -61,8 +61,6 @@ class FileLoggerOutput(LoggerOutput):
 class Logger:
     """Logger(level=LogLevel.info, name="", use_default_outputs=True): messages of at least `level` go to all outputs."""
 
-    _default = None
-
     def __init__(self, level=LogLevel.info, name="", use_default_outputs=True):
         self._level = LogLevel(level)
         self.name = str(name)
@@ -73,7 +71,7 @@ class Logger:
     @staticmethod
     def get():
         """get(): the default logger, which messages of devices go to."""
-        return Logger._default
+        return _default
 
     @property
     def level(self):
@@ -130,40 +128,48 @@ class Logger:
         for output in outputs:
             output.write(level, self.name, msg)
 
+    def debug(self, msg):
+        """debug(msg): log a message of level debug."""
+        self.log(LogLevel.debug, msg)
+
+    def debug_once(self, msg):
+        """debug_once(msg): the same, but each text only once."""
+        self.log(LogLevel.debug, msg, LogFrequency.once)
+
+    def info(self, msg):
+        """info(msg): log a message of level info."""
+        self.log(LogLevel.info, msg)
+
+    def info_once(self, msg):
+        """info_once(msg): the same, but each text only once."""
+        self.log(LogLevel.info, msg, LogFrequency.once)
+
+    def warn(self, msg):
+        """warn(msg): log a message of level warn."""
+        self.log(LogLevel.warn, msg)
+
+    def warn_once(self, msg):
+        """warn_once(msg): the same, but each text only once."""
+        self.log(LogLevel.warn, msg, LogFrequency.once)
+
+    def error(self, msg):
+        """error(msg): log a message of level error."""
+        self.log(LogLevel.error, msg)
+
+    def error_once(self, msg):
+        """error_once(msg): the same, but each text only once."""
+        self.log(LogLevel.error, msg, LogFrequency.once)
+
+    def fatal(self, msg):
+        """fatal(msg): log a message of level fatal."""
+        self.log(LogLevel.fatal, msg)
+
+    def fatal_once(self, msg):
+        """fatal_once(msg): the same, but each text only once."""
+        self.log(LogLevel.fatal, msg, LogFrequency.once)
+
     def __repr__(self):
         return "<slangpy.Logger '{}', level {}, {} outputs>".format(self.name, self._level.name, len(self._outputs))
-
-
-def _add(level):
-    def always(self, msg):
-        self.log(level, msg)
-
-    def once(self, msg):
-        self.log(level, msg, LogFrequency.once)
-
-    def free_always(msg):
-        Logger.get().log(level, msg)
-
-    def free_once(msg):
-        Logger.get().log(level, msg, LogFrequency.once)
-
-    name = level.name
-    for function, owner, text in ((always, name, "{0}(msg): log a message of level {1}."),
-                                  (once, name + "_once", "{0}(msg): the same, but each text only once."),
-                                  (free_always, "log_" + name, "{0}(msg): log a message of level {1} to the default logger."),
-                                  (free_once, "log_" + name + "_once", "{0}(msg): the same, but each text only once.")):
-        function.__name__ = owner
-        function.__doc__ = text.format(owner, name)
-        if owner.startswith("log_"):
-            function.__qualname__ = owner
-            globals()[owner] = function
-        else:
-            function.__qualname__ = "Logger." + owner
-            setattr(Logger, owner, function)
-
-
-for _level in (LogLevel.debug, LogLevel.info, LogLevel.warn, LogLevel.error, LogLevel.fatal):
-    _add(_level)
 
 
 def log(level, msg, frequency=LogFrequency.always):
@@ -171,7 +177,57 @@ def log(level, msg, frequency=LogFrequency.always):
     Logger.get().log(level, msg, frequency)
 
 
-Logger._default = Logger()
+def log_debug(msg):
+    """log_debug(msg): log a message of level debug to the default logger."""
+    Logger.get().log(LogLevel.debug, msg)
+
+
+def log_debug_once(msg):
+    """log_debug_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.debug, msg, LogFrequency.once)
+
+
+def log_info(msg):
+    """log_info(msg): log a message of level info to the default logger."""
+    Logger.get().log(LogLevel.info, msg)
+
+
+def log_info_once(msg):
+    """log_info_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.info, msg, LogFrequency.once)
+
+
+def log_warn(msg):
+    """log_warn(msg): log a message of level warn to the default logger."""
+    Logger.get().log(LogLevel.warn, msg)
+
+
+def log_warn_once(msg):
+    """log_warn_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.warn, msg, LogFrequency.once)
+
+
+def log_error(msg):
+    """log_error(msg): log a message of level error to the default logger."""
+    Logger.get().log(LogLevel.error, msg)
+
+
+def log_error_once(msg):
+    """log_error_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.error, msg, LogFrequency.once)
+
+
+def log_fatal(msg):
+    """log_fatal(msg): log a message of level fatal to the default logger."""
+    Logger.get().log(LogLevel.fatal, msg)
+
+
+def log_fatal_once(msg):
+    """log_fatal_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.fatal, msg, LogFrequency.once)
+
+
+_default = Logger()
 
 _LEVELS = {1: LogLevel.error, 2: LogLevel.warn, 3: LogLevel.info, 4: LogLevel.debug}  # by spy_log_level
 

@@ -8,7 +8,7 @@
 
 typedef struct spyp_invocation {
     spyp_call call;
-    spy_arg items[SPYP_MOST_ARGS];
+    spy_arg items[SPYP_MOST_ARGS + 1]; // and the result
     spy_args args;
     spy_call_options options;
     bool has_options;
@@ -43,11 +43,9 @@ int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part) {
     return 0;
 }
 
-// The converter for a value, remembered at the call site.
-static const spyp_converter *spyp_seen_converter(spyp_function *f, PyObject *object) {
+// The converter for a kind of value that the call site has not met; remembered there.
+static const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
-    for (int i = 0; i < SPYP_SEEN && f->seen[i].type; i++)
-        if (f->seen[i].type == type) return f->seen[i].converter;
     const spyp_converter *converter = spyp_converter_of(object);
     for (int i = 0; converter && i < SPYP_SEEN; i++) {
         if (f->seen[i].type) continue;
@@ -124,23 +122,34 @@ static PyObject *spyp_raise_call(spyp_device *d) {
 
 // >>arguments
 
-int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
-    const spyp_converter *converter = spyp_seen_converter(call->function, object);
-    if (!converter) return -1;
+static inline int spyp_convert_here(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    spyp_function *f = call->function;
+    const PyTypeObject *type = Py_TYPE(object);
+    const spyp_converter *converter = NULL;
+    for (int i = 0; i < SPYP_SEEN && f->seen[i].type; i++) {
+        if (f->seen[i].type != type) continue;
+        converter = f->seen[i].converter;
+        break;
+    }
+    if (!converter && !(converter = spyp_new_converter(f, object))) return -1;
     int status = converter->convert(call, object, arg);
     arg->name = name;
     return status;
 }
 
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    return spyp_convert_here(call, object, name, arg);
+}
+
 // `text`: its name, or NULL. `position`: from 0 without a bound instance, which has -1.
-static int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
+static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
     spyp_call *call = &in->call;
     if (in->args.count == SPYP_MOST_ARGS) {
         PyErr_Format(PyExc_TypeError, "%U: Too many arguments: expected at most %d", call->function->name, SPYP_MOST_ARGS);
         return -1;
     }
     spy_arg *arg = &in->items[in->args.count];
-    int status = spyp_convert(call, object, text, arg);
+    int status = spyp_convert_here(call, object, text, arg);
     spyp_chain *chain = call->function->chain;
     if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
     if (status < 0) {
@@ -175,7 +184,9 @@ static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor *
         *arg = spy_out_tensor("_result", tensor);
     } else {
         spyp_chain *chain = in->call.function->chain;
-        int status = spyp_convert(&in->call, given, "_result", arg);
+        bool reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
+        int status = reference ? spyp_convert_ref_out(&in->call, given, arg) : spyp_convert_here(&in->call, given, "_result", arg);
+        arg->name = "_result";
         if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
         if (status < 0) {
             spyp_add_argument(&in->call, "_result", 0);

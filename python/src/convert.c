@@ -300,13 +300,14 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyObject_TypeCheck(object, spyp.tensor)) return &spyp_converter_table[TENSOR];
     if (spyp_math_view(object, &info)) return &spyp_converter_table[MATH];
     if ((own = spyp_values_converter(object))) return own;
-    if (PyObject_HasAttr(object, spyp.s_get_this)) return &spyp_converter_table[THIS];
+    bool class_itself = PyType_Check(object); // has its instances' attributes
+    if (!class_itself && PyObject_HasAttr(object, spyp.s_get_this)) return &spyp_converter_table[THIS];
     if (PyLong_Check(object)) return &spyp_converter_table[INT];
     if (PyFloat_Check(object)) return &spyp_converter_table[FLOAT];
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];
-    if (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__")) return &spyp_converter_table[NUMBER];
+    if (!class_itself && (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__"))) return &spyp_converter_table[NUMBER];
     PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     return NULL;
 }

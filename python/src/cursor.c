@@ -31,6 +31,10 @@ static int spyp_cursor_load(spyp_cursor_object *c) {
     spy_cursor fresh;
     memset(&fresh, 0, sizeof fresh);
     int status = spyp_wait(c->device);
+    if (status == 0 && strcmp(spy_get_tensor_info(c->tensor).type, "void") == 0) {
+        PyErr_SetString(PyExc_TypeError, "cursor: expected elements of a type, got bytes of none; view(shape, dtype=...) gives them one");
+        status = -1;
+    }
     if (status == 0) fresh = spy_create_cursor(c->tensor, c->first, c->count);
     if (status == 0 && !spy_get_cursor_info(fresh).type) {
         spyp_raise(c->device);

@@ -369,7 +369,8 @@ static PyMethodDef spyp_commands_methods[] = {
 };
 
 static PyMemberDef spyp_encoder_members[] = {
-    { "_queries", Py_T_OBJECT_EX, offsetof(spyp_encoder, queries), Py_READONLY, "Timestamps and the QueryPools they go to." },
+    { "_queries", Py_T_OBJECT_EX, offsetof(spyp_encoder, queries), Py_READONLY,
+      "Timestamps and the QueryPools they go to." },
     { NULL, 0, 0, 0, NULL },
 };
 

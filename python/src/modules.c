@@ -30,15 +30,6 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         dtype->scalar = SPY_FLOAT32;
         return 0;
     }
-    if (PyObject_TypeCheck(object, spyp.struct_type)) {
-        spyp_struct *s = (spyp_struct *)object;
-        dtype->keeps = Py_NewRef(object);
-        dtype->from = s->module;
-        dtype->module = s->module->module;
-        dtype->type = s->info->name;
-        if (s->info->kind == SPY_TYPE_SCALAR) dtype->scalar = s->info->dtype;
-        return 0;
-    }
     const spy_type_info *info = spyp_reflection_type(object, &dtype->from);
     if (info) {
         dtype->keeps = Py_NewRef(object);
@@ -56,7 +47,7 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         name = Py_NewRef(object);
     } else if (PyType_Check(object)) { // numpy.float32, float3
         name = PyObject_GetAttrString(object, "__name__");
-    } else { // numpy.dtype, TypeReflection, DataType.float32, torch.float32
+    } else { // numpy.dtype, DataType.float32, torch.float32
         name = PyObject_GetAttr(object, spyp.s_name);
         if (!name) {
             PyErr_Clear();
@@ -173,12 +164,13 @@ static PyObject *spyp_struct_get_module(PyObject *self, void *ignored) {
 }
 
 static PyObject *spyp_struct_get_fields(PyObject *self, void *ignored) {
-    spyp_struct *s = (spyp_struct *)self;
+    spyp_module *module;
+    const spy_type_info *info = spyp_reflection_type(self, &module);
     SPYP_UNUSED(ignored);
-    PyObject *fields = PyDict_New();
-    for (uint32_t i = 0; fields && i < s->info->field_count; i++) {
-        PyObject *type = spyp_struct_make(s->module, s->info->fields[i].type);
-        if (!type || PyDict_SetItemString(fields, s->info->fields[i].name, type) < 0) Py_CLEAR(fields);
+    PyObject *fields = info ? PyDict_New() : NULL;
+    for (uint32_t i = 0; fields && i < info->field_count; i++) {
+        PyObject *type = spyp_struct_make(module, info->fields[i].type);
+        if (!type || PyDict_SetItemString(fields, info->fields[i].name, type) < 0) Py_CLEAR(fields);
         Py_XDECREF(type);
     }
     return fields;
@@ -187,8 +179,10 @@ static PyObject *spyp_struct_get_fields(PyObject *self, void *ignored) {
 // Vectors give (N,), matrices (R, C), arrays (N, ...); others ().
 static PyObject *spyp_struct_get_shape(PyObject *self, void *ignored) {
     spy_shape shape = { 0, { 0 } };
+    spyp_module *module;
+    const spy_type_info *info = spyp_reflection_type(self, &module);
     SPYP_UNUSED(ignored);
-    for (const spy_type_info *t = ((spyp_struct *)self)->info; t && shape.rank + 1 < SPY_MAX_RANK; t = t->element) {
+    for (const spy_type_info *t = info; t && shape.rank + 1 < SPY_MAX_RANK; t = t->element) {
         if (t->kind == SPY_TYPE_ARRAY) {
             shape.dims[shape.rank++] = t->count;
             continue;
@@ -197,19 +191,26 @@ static PyObject *spyp_struct_get_shape(PyObject *self, void *ignored) {
         if (t->kind == SPY_TYPE_MATRIX || t->kind == SPY_TYPE_VECTOR) shape.dims[shape.rank++] = t->columns;
         break;
     }
-    return spyp_shape_make(&shape);
+    return info ? spyp_shape_make(&shape) : NULL;
 }
 
 static PyObject *spyp_struct_get_size(PyObject *self, void *ignored) {
+    spyp_module *module;
+    const spy_type_info *info = spyp_reflection_type(self, &module);
     SPYP_UNUSED(ignored);
-    return PyLong_FromSize_t(((spyp_struct *)self)->info->size_bytes);
+    return info ? PyLong_FromSize_t(info->size_bytes) : NULL;
 }
 
 static PyObject *spyp_struct_compare(PyObject *a, PyObject *b, int op) {
     if ((op != Py_EQ && op != Py_NE) || !PyObject_TypeCheck(b, spyp.struct_type)) Py_RETURN_NOTIMPLEMENTED;
     spyp_struct *x = (spyp_struct *)a, *y = (spyp_struct *)b;
-    bool same = strcmp(x->info->name, y->info->name) == 0 &&
-                (x->module == y->module || (!x->info->decl && !y->info->decl));
+    spyp_module *module;
+    bool same = PyUnicode_Compare(x->name, y->name) == 0;
+    if (same && x->module != y->module) { // built-in types are the same in all modules
+        const spy_type_info *t = spyp_reflection_type(a, &module), *u = t ? spyp_reflection_type(b, &module) : NULL;
+        if (!u) return NULL;
+        same = !t->decl && !u->decl;
+    }
     return PyBool_FromLong(same == (op == Py_EQ));
 }
 
@@ -218,8 +219,8 @@ static Py_hash_t spyp_struct_hash(PyObject *self) {
 }
 
 static PyMethodDef spyp_struct_methods[] = {
-    { "as_struct", spyp_struct_self, METH_NOARGS, "The type itself: for code that says module.Foo.as_struct()." },
-    { "as_func", spyp_struct_as_func, METH_NOARGS, "An error: this is a type." },
+    { "as_struct", spyp_struct_self, METH_NOARGS, "as_struct(): the type itself, for code that says module.Foo.as_struct()." },
+    { "as_func", spyp_struct_as_func, METH_NOARGS, "as_func(): ValueError, for this is a type." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -734,14 +735,14 @@ static PyMethodDef spyp_module_methods_table[] = {
       "load_from_source(device, name, source, options={}, link=[]): load Slang text." },
     { "load_from_module", SPYP_FUNC(spyp_module_load_module), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_module(device, module, options={}, link=[]): the module itself." },
-    { "find_function", spyp_module_find_function, METH_O, "The function of that name, or None." },
-    { "require_function", spyp_module_require_function, METH_O, "The function of that name; ValueError when there is none." },
-    { "find_struct", spyp_module_find_struct, METH_O, "The type of that name, or None." },
-    { "require_struct", spyp_module_require_struct, METH_O, "The type of that name; ValueError when there is none." },
-    { "find_function_in_struct", spyp_module_find_in_struct, METH_VARARGS, "A method: find_function_in_struct(struct, name), or None." },
+    { "find_function", spyp_module_find_function, METH_O, "find_function(name): the function of that name, or None." },
+    { "require_function", spyp_module_require_function, METH_O, "require_function(name): the function of that name; ValueError when there is none." },
+    { "find_struct", spyp_module_find_struct, METH_O, "find_struct(name): the type of that name, or None." },
+    { "require_struct", spyp_module_require_struct, METH_O, "require_struct(name): the type of that name; ValueError when there is none." },
+    { "find_function_in_struct", spyp_module_find_in_struct, METH_VARARGS, "find_function_in_struct(struct, name): a method of a type or of its name, or None." },
     { "reload", spyp_module_reload, METH_VARARGS,
       "reload(source=None): load the code again, from its file or from new text. When that fails, all stays as it was." },
-    { "save", spyp_module_save, METH_O, "Write the module in compiled form as a .slang-module file." },
+    { "save", spyp_module_save, METH_O, "save(path): write the module in compiled form as a .slang-module file." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -5,10 +5,17 @@
 #include <string.h>
 
 const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module) {
-    if (!spyp_reflection_is(object, SPYP_TYPE) && !spyp_reflection_is(object, SPYP_TYPE_LAYOUT)) return NULL;
-    spyp_reflection *r = (spyp_reflection *)object;
-    *module = r->module;
-    return spyp_reflection_open(r, "dtype") == 0 ? r->type : NULL;
+    const spy_type_info *info = NULL;
+    if (PyObject_TypeCheck(object, spyp.struct_type)) {
+        *module = ((spyp_struct *)object)->module;
+        info = ((spyp_struct *)object)->info;
+    } else if (spyp_reflection_is(object, SPYP_TYPE) || spyp_reflection_is(object, SPYP_TYPE_LAYOUT)) {
+        *module = ((spyp_reflection *)object)->module;
+        info = ((spyp_reflection *)object)->type;
+    }
+    if (!info || (*module)->device->device) return info;
+    PyErr_SetString(spyp.error, "a type of a closed device");
+    return NULL;
 }
 
 // >>resources: what their names say
@@ -317,10 +324,7 @@ static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *
     memset(&from, 0, sizeof from);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ReflectionCursor", names, &layout)) return NULL;
     const spy_type_info *info = spyp_reflection_type(layout, &from.module);
-    if (PyObject_TypeCheck(layout, spyp.struct_type)) {
-        info = ((spyp_struct *)layout)->info;
-        from.module = ((spyp_struct *)layout)->module;
-    } else if (spyp_reflection_is(layout, SPYP_VARIABLE_LAYOUT)) {
+    if (spyp_reflection_is(layout, SPYP_VARIABLE_LAYOUT)) {
         spyp_reflection *r = (spyp_reflection *)layout;
         from.module = r->module;
         info = spyp_reflection_open(r, "ReflectionCursor") == 0 ? r->decl->type : NULL;

@@ -254,11 +254,9 @@ const spy_type_info *spyp_find_type(spyp_module *m, const char *name, bool requi
 }
 
 const spy_type_info *spyp_reflected_type(spyp_module *m, PyObject *object, const char *what) {
-    if (PyObject_TypeCheck(object, spyp.struct_type)) return ((spyp_struct *)object)->info;
-    if (spyp_reflection_is(object, SPYP_TYPE) || spyp_reflection_is(object, SPYP_TYPE_LAYOUT)) {
-        spyp_reflection *r = (spyp_reflection *)object;
-        return spyp_reflection_open(r, what) == 0 ? r->type : NULL;
-    }
+    spyp_module *ignored;
+    const spy_type_info *info = spyp_reflection_type(object, &ignored);
+    if (info || PyErr_Occurred()) return info;
     const char *name = PyUnicode_Check(object) ? spyp_utf8(object) : NULL;
     if (name) return spyp_find_type(m, name, true);
     if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: expected a type or its name, got %R", what, (PyObject *)Py_TYPE(object));

@@ -46,9 +46,11 @@ extern spyp_state spyp;
 typedef struct spyp_device {
     PyObject_HEAD
     spy_device *device; // NULL: closed
-    PyThread_type_lock lock;
-    unsigned long owner;      // thread that holds the lock
-    uint32_t depth;           // of its entries: callbacks may use the device again
+    unsigned long owner;      // thread that is inside
+    uint32_t depth;           // of its entries: callbacks may use the device again; these two are read and written under the GIL
+    uint32_t waiting;         // threads that wait for their turn
+    bool woken;               // one of them has been told
+    PyThread_type_lock turn;  // released to tell one; else always held
     PyThreadState *released;  // while it is blocked without the GIL
     uint32_t blocked;         // depth of spy_blocking
     unsigned long fork_count; // of the process that made it
@@ -268,7 +270,7 @@ PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwarg
 
 // >>reflection, extension
 
-// The type that a TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is neither.
+// The type that a Struct, TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is none.
 const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module);
 PyObject *spyp_resolution_make(const spy_resolution *resolution);
 PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs); // call.c
@@ -332,6 +334,7 @@ const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of 
 // A value that goes in and comes back: *part. Numbers and arrays of numbers come back as values, dicts field by field; the
 // rest is changed in place.
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
+int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a ValueRef for `_result`
 PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
 int spyp_give_updates(spyp_call *call);
 

@@ -597,10 +597,15 @@ static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kw
 
 // >>views
 
+// Classes of Python's own have more than a view gives them.
+static PyTypeObject *spyp_view_type(PyObject *self) {
+    return PyObject_TypeCheck(self, spyp.ndbuffer) ? spyp.ndbuffer : spyp.tensor;
+}
+
 static PyObject *spyp_view_of(spyp_tensor *t, spy_tensor *view) {
     if (!view) spyp_raise(t->device);
     spyp_leave(t->device);
-    return view ? spyp_tensor_make(Py_TYPE((PyObject *)t), t->device, view, t->module) : NULL;
+    return view ? spyp_tensor_make(spyp_view_type((PyObject *)t), t->device, view, t->module) : NULL;
 }
 
 static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
@@ -634,7 +639,7 @@ static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwar
     PyObject *shape, *strides = Py_None, *dtype = Py_None;
     Py_ssize_t offset = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OnO:view", names, &shape, &strides, &offset, &dtype)) return NULL;
-    return spyp_view_make(Py_TYPE(self), (spyp_tensor *)self, shape, strides, offset, dtype, "Tensor.view");
+    return spyp_view_make(spyp_view_type(self), (spyp_tensor *)self, shape, strides, offset, dtype, "Tensor.view");
 }
 
 // (2, 3), 2, 3 or shape=(2, 3); borrowed.

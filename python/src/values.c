@@ -311,26 +311,28 @@ PyObject *spyp_part_value(spyp_module *module, const spyp_part *part) {
     return dict;
 }
 
+// A reference that only takes a result.
+int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
+    spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
+    spyp_back *back = part ? (spyp_back *)spyp_arena_take(&call->arena, sizeof *back) : NULL;
+    if (!back) return -1;
+    memset(part, 0, sizeof *part);
+    memset(&back->result, 0, offsetof(spy_result, data));
+    back->next = call->backs;
+    call->backs = back;
+    part->value = Py_None;
+    part->back = back;
+    *arg = spy_out_result(NULL, &back->result);
+    return spyp_call_update(call, object, part);
+}
+
 static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *value = ((spyp_value_ref_object *)object)->value;
-    spyp_part *part;
-    if (value && value != Py_None && !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) {
-        return spyp_arena_keep(&call->arena, value) < 0 ? -1 : spyp_convert(call, value, NULL, arg);
-    }
-    if (!(part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part))) return -1;
-    if (value && value != Py_None) {
-        if (spyp_arena_keep(&call->arena, value) < 0 || spyp_convert_part(call, value, arg, part) < 0) return -1;
-    } else {
-        memset(part, 0, sizeof *part);
-        part->value = Py_None;
-        part->back = (spyp_back *)spyp_arena_take(&call->arena, sizeof *part->back);
-        if (!part->back) return -1;
-        memset(&part->back->result, 0, offsetof(spy_result, data));
-        part->back->next = call->backs;
-        call->backs = part->back;
-        *arg = spy_out_result(NULL, &part->back->result);
-    }
-    return spyp_call_update(call, object, part);
+    if (!value || value == Py_None) return spyp_convert_ref_out(call, object, arg);
+    if (spyp_arena_keep(&call->arena, value) < 0) return -1;
+    if (!spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
+    spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
+    return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, part) : -1;
 }
 
 // References get their values, objects with update_this() are told theirs.

@@ -339,6 +339,7 @@ def refused():
         (wide, ValueError, "expected at most 8 dimensions, got 9"),
         (NoWay(), TypeError, "another device's memory"),
         (np.float32, TypeError, "Unsupported type"),
+        (type("HasThis", (), {"get_this": lambda self: 5}), TypeError, "Unsupported type"),
     ]
 
 

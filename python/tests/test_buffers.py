@@ -50,7 +50,7 @@ def test_sizes(device, how, size, count, stride):
 def test_struct_type(device, m):
     """B1: elements of a struct of a module, laid out as in C."""
     b = device.create_buffer(element_count=3, struct_type=m.Pair)
-    assert b.size == 48 and b.dtype == m.Pair and "3 Pair" in repr(b)
+    assert b.size == 48 and b.dtype == m.Pair and "Pair (3,)" in repr(b)
 
 
 @pytest.mark.parametrize("how, error, words", [
@@ -209,3 +209,45 @@ def test_buffers_keep_their_memory(device, m):
         m.scale.dispatch(1 << 18, x=x, y=y, k=1.0)
         del x
     assert (y.to_numpy().view(np.float32) == 9).all()
+
+
+def test_cursor(device, m):
+    """K5, B8: elements of typed buffers by name; of bytes, as the type that is given."""
+    b = device.create_buffer(element_count=3, struct_type=m.Pair)
+    b.clear()
+    c = b.cursor()
+    for i in range(3):
+        c[i].write({"a": i + 0.5, "b": [i, 2 * i, 3 * i]})
+    c.apply()
+    got = b.to_numpy().view(np.dtype([("a", "f4"), ("b", "i4", 3)]))
+    assert got["a"].tolist() == [0.5, 1.5, 2.5] and got["b"].tolist() == [[i, 2 * i, 3 * i] for i in range(3)]
+    one = b.cursor(1, 1)
+    assert one[0].read()["a"] == 1.5
+    raw = device.create_buffer(data=np.arange(6, dtype=np.float32))
+    assert raw.view((2,), dtype="float3").cursor()[1].read() == spy.float3(3, 4, 5)
+
+
+def test_tensor_over_buffer(device, m):
+    """B2: a tensor over a buffer's memory shares it."""
+    raw = device.create_buffer(data=np.arange(6, dtype=np.float32))
+    t = raw.view((2, 3), dtype=float)
+    assert m.twice(t).to_numpy().tolist() == [[0, 2, 4], [6, 8, 10]]
+    m.twice(t, _result=t)
+    assert raw.to_numpy().view(np.float32).tolist() == [0, 2, 4, 6, 8, 10]
+    with pytest.raises(ValueError):
+        raw.view((7,), dtype=float)
+
+
+def test_display(device):
+    """B11, W9: a buffer's repr asks nothing of the GPU; printing it shows its contents."""
+    b = device.create_buffer(data=np.array([1.5, 2], np.float32), struct_type=float, label="two numbers")
+    assert repr(b) == "<slangpy.Buffer 'two numbers' 8 bytes, float (2,)>"
+    assert "1.5" in str(b)
+
+
+def test_views_are_tensors(device):
+    """B7: what is cut from a buffer or seen as another type is a plain Tensor."""
+    b = device.create_buffer(data=np.arange(4, dtype=np.float32))
+    for view, want in ((b.view((4,), dtype=float), [0, 1, 2, 3]), (b[4:8].view((1,), dtype=float), [1]), (b.view((2, 1), (2, 1), dtype=float), [[0], [2]])):
+        assert type(view) is spy.Tensor and view.to_numpy().tolist() == want
+    assert type(spy.NDBuffer(device, float, shape=(4,))[1:]) is spy.NDBuffer

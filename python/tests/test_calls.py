@@ -551,6 +551,34 @@ def test_result_into_float64_numpy(m):
     assert not a.any()
 
 
+def test_result_into_references_and_dicts(m, load):
+    """R2, C8: a ValueRef takes the result, a dict of tensors a struct's fields."""
+    r = spy.floatRef()
+    assert m.add(1, 2, _result=r) is r and r.value == 3
+    m.add(np.float32([1, 2]), 2, _result=r)
+    assert r.value.to_numpy().tolist() == [3, 4]
+    p = load("struct P { int a; float b; };\nP make(int x) { P p; p.a = x; p.b = x * 0.5; return p; }")
+    a, b = spy.Tensor.zeros(p.device, (3,), "int"), spy.Tensor.zeros(p.device, (3,))
+    p.make(np.int32([1, 2, 3]), _result={"a": a, "b": b})
+    assert a.to_numpy().tolist() == [1, 2, 3] and b.to_numpy().tolist() == [0.5, 1, 1.5]
+
+
+def test_large_values(load):
+    """R4: one value of more than a few hundred bytes."""
+    m = load("struct Big { float v[100]; int n; };\nBig big(float x) { Big b; for (int i = 0; i < 100; i++) b.v[i] = x * float(i); b.n = 7; return b; }\n"
+             "float[100] row(float x) { return big(x).v; }")
+    assert m.big(2) == {"v": [2.0 * i for i in range(100)], "n": 7}
+    assert m.row(3) == [3.0 * i for i in range(100)]
+
+
+def test_as_many_arguments_as_there_can_be(load):
+    """C14: many parameters, and the result beside them."""
+    for n in (20, 63):
+        m = load("float f(%s) { return %s; }" % (", ".join("float a%d" % i for i in range(n)), " + ".join("a%d" % i for i in range(n))))
+        assert m.f(*range(n)) == sum(range(n))
+        assert m.f(**{"a%d" % i: i for i in range(n)}) == sum(range(n))
+
+
 def test_result_array_decides_the_shape(m):
     """R2, V15: with no array among the arguments the result's shape is the call's."""
     a = np.zeros((2, 3), np.float32)

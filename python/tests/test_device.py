@@ -120,13 +120,27 @@ def test_compiler_options_of_the_device():
         assert spy.Module.load_from_source(d, "b", source, {"defines": {"N": 6}}).f() == 6
 
 
-@pytest.mark.parametrize("options, word", [({"downstream_args": ["-O3"]}, "downstream_args"),
-                                           ({"matrix_layout": spy.SlangMatrixLayout.column_major}, "matrix_layout"),
+@pytest.mark.parametrize("options, word", [({"matrix_layout": spy.SlangMatrixLayout.column_major}, "matrix_layout"),
                                            ({"optimisation": 1}, "No parameter named 'optimisation'")])
 def test_compiler_options_refused(options, word):
-    """M8: what cannot be honoured is an error."""
+    """M8: what would change results and cannot be had is an error."""
     with pytest.raises((spy.Error, TypeError), match=word):
         spy.create_device(compiler_options=options)
+    with spy.create_device() as d, pytest.raises((spy.Error, TypeError), match=word):
+        d.create_slang_session(options)
+
+
+def test_compiler_options_without_effect():
+    """M8: they are told of, once."""
+    seen = []
+    output = spy.Logger.get().add_output(type("Seen", (), {"write": lambda self, level, name, msg: seen.append((level, msg))})())
+    try:
+        for _ in range(2):
+            with spy.create_device(compiler_options={"downstream_args": ["-O3"]}) as d:
+                assert spy.Module.load_from_source(d, "m", ADD).add(1, 2) == 3
+    finally:
+        spy.Logger.get().remove_output(output)
+    assert seen == [(spy.LogLevel.warn, "compiler_options: 'downstream_args' has no effect")]
 
 
 def test_existing_handles_are_refused():

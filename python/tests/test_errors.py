@@ -93,7 +93,7 @@ def test_missing_names(m):
 # >>types
 
 
-@pytest.mark.parametrize("value", [None, "text", object(), 1j, {1, 2}, lambda: 0, spy, type, ..., [None], ["a"], [1, [2]], [[1, 2], [3]]])
+@pytest.mark.parametrize("value", [None, "text", object(), 1j, float, np.float32, {1, 2}, lambda: 0, spy, type, ..., [None], ["a"], [1, [2]], [[1, 2], [3]]])
 def test_unsupported_types(m, value):
     """C1: 'Unsupported type' names function, argument and type."""
     fails((TypeError, ValueError), "one: argument 1: Unsupported type", m.one, value)

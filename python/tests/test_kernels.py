@@ -212,8 +212,6 @@ def test_session_options(device, tmp_path):
         assert session.load_module_from_source("options_of_a_session", source).f() == n
     with pytest.raises(spy.SlangCompileError, match="N"):
         device.slang_session.load_module_from_source("no_options", source)
-    with pytest.raises(spy.Error, match="downstream_args"):
-        device.create_slang_session({"downstream_args": ["-x"]})
 
 
 def test_additional_source(device, folder):

@@ -493,11 +493,13 @@ def test_reload(device, tmp_path):
     assert old.module_decl != m.module_decl and m.layout.find_type_by_name("New").field_count == 1
 
 
-def test_closed_device():
+def test_closed_device(device):
     """M11: nothing is read once the device is closed."""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "reflection_closed", "struct S { float x; }; float f(S s) { return s.x; }")
     layout, s, f = m.layout, m.layout.find_type_by_name("S"), m.layout.find_function_by_name("f")
+    kind, again = m.S, spy.Module.load_from_source(d, "reflection_closed_2", "struct S { int y; };").S
+    assert kind != again and kind == m.layout.module.S and kind.fields["x"].shape == ()
     other, cursor, root = m.layout.find_type_by_name("S[2]"), spy.ReflectionCursor(s), m.module_decl
     assert s.is_valid
     d.close()
@@ -505,7 +507,9 @@ def test_closed_device():
     for use in [lambda: s.fields, lambda: s.name, lambda: s.kind, lambda: f.parameters, lambda: layout.parameters, lambda: cursor.x,
                 lambda: layout.find_type_by_name("S"), lambda: s == other, lambda: hash(s), lambda: len(root), lambda: root[0],
                 lambda: root.find_children_of_kind(Decl.struct), lambda: f.has_modifier(Modifier.static), lambda: m.layout,
-                lambda: other.unwrap_array(), lambda: s.find_field("x"), lambda: s.implements("I"), lambda: root.as_type()]:
+                lambda: other.unwrap_array(), lambda: s.find_field("x"), lambda: s.implements("I"), lambda: root.as_type(),
+                lambda: kind.fields, lambda: kind.shape, lambda: kind.size_bytes, lambda: kind == again,
+                lambda: spy.ReflectionCursor(kind), lambda: spy.Tensor.zeros(device, shape=(1,), dtype=kind)]:
         with pytest.raises(spy.Error, match="closed"):
             use()
 

@@ -217,7 +217,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
     spyi_text problem = { NULL, 0, 0 };
-    if (!repeats) memset(block, 0, variant->emitted.block_size);
+    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
         if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;

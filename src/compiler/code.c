@@ -53,11 +53,11 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    size_t count = code->size / sizeof(uint32_t);
-    if (good && unit->compiler->target == SPYI_TARGET_CUDA) {
+    else if (unit->compiler->target == SPYI_TARGET_CUDA)
         good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
                                    messages);
-    } else if (good) {
+    else {
+        size_t count = code->size / sizeof(uint32_t);
         good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
         code->size = count * sizeof(uint32_t);
     }

@@ -1,5 +1,5 @@
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where
-// there is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
 #include "kinds/kinds.h"
 
 static const struct spyi_buffer_family {
@@ -28,12 +28,13 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
     if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element &&
-                (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
-                value->rank >= fit.consumed;
+    bool good =
+        family && leaf->element &&
+        (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
+        value->rank >= fit.consumed;
     spyi_free_parts(&parts);
+    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
     leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
-    if (!good || (family->texels && !leaf->binds)) return false; // CUDA's typed buffers are textures
     leaf->field_size = leaf->binds ? 0 : 16;
     leaf->field_align = 8;
     leaf->reads = true;

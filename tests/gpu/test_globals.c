@@ -423,6 +423,8 @@ static void test_memory(void **state) {
                                                 "void put(int i, int *to) { to[i] = i * 3; }\n"
                                                 "float twice(float x) { return 2 * x; }\n"
                                                 "float texel(Buffer<float> b, int i) { return b[i]; }\n"
+                                                "[shader(\"compute\")] [numthreads(4, 1, 1)]\n"
+                                                "void only(uint3 t : SV_DispatchThreadID, uniform RWStructuredBuffer<int> to) { to[t.x] = int(t.x) - 7; }\n"
                                                 "uint wide(uint8_t x) { return x; }\n"));
     float data[6] = { 1, 2.5f, -3, 4, 5, 6 }, got[6];
     int32_t index[3] = { 2, 0, 1 }, ints[6];
@@ -443,6 +445,10 @@ static void test_memory(void **state) {
     OK(spy_tensor_read(bytes, ints, sizeof ints));
     for (int i = 0; i < 3; i++) assert_int_equal(ints[i], i * 3);
     assert_memory_equal(ints + 3, data + 3, 12);
+    spy_uint3 four = { 4, 1, 1 };
+    OK(spy_dispatch(fn(p, "only"), four, SPY_ARGS(spy_arg_tensor("to", bytes)), NULL)); // a kernel without a parameter block
+    OK(spy_tensor_read(bytes, ints, sizeof ints));
+    for (int i = 0; i < 4; i++) assert_int_equal(ints[i], i - 7);
     spy_tensor *texels = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(24), data));
     float texel = 0;
     OK(spy_call(fn(p, "texel"), SPY_ARGS(spy_arg_tensor("b", texels), spy_arg_i32("i", 4), spy_out_f32("_result", &texel))));
