@@ -34,13 +34,13 @@ static bool spyi_text_has(const char *body, const char *before, const char *then
 }
 
 static bool spyi_text_uses(const char *body, const spyi_input *input) {
-    size_t root = strcspn(input->path, "."), size = strlen(input->path);
+    size_t root = strcspn(input->path, ".[");
     const char *last = strrchr(input->path, '.');
     bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
     if (input->parameter && !holder) return true; // an argument is there whether it is used or not
     if (!spyi_text_has(body, "globalParams_", "->", input->path, root)) return false;
     if (!last) return true;
-    size -= (size_t)(++last - input->path);
+    size_t size = strcspn(++last, "[");
     return spyi_text_has(body, "->", "", last, size) || spyi_text_has(body, ".", "", last, size);
 }
 

@@ -69,7 +69,8 @@ compile_all() {
 find_nvrtc() {
     local f
     if [ -n "${SLANGPY_NVRTC_LIBRARY:-}" ]; then return; fi
-    for f in "$carry"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
+    if [ -e "$carry/nvrtc.tar.xz" ]; then unpack "$carry/nvrtc.tar.xz" "$work/nvrtc"; fi
+    for f in "$work"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
         if ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then
             export SLANGPY_NVRTC_LIBRARY=$f
             break
