@@ -1,13 +1,14 @@
 // A call: Python arguments become spy_args on the stack, then spy_call, then results. Objects are made for results only.
 #include "spyp.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #define SPYP_MOST_ARGS 64
 
 typedef struct spyp_invocation {
     spyp_call call;
-    spy_arg items[SPYP_MOST_ARGS];
+    spy_arg items[SPYP_MOST_ARGS + 1]; // and the result
     spy_args args;
     spy_call_options options;
     bool has_options;
@@ -16,21 +17,35 @@ typedef struct spyp_invocation {
     PyObject *thread_count; // borrowed, or NULL
 } spyp_invocation;
 
-int spyp_call_update(spyp_call *call, PyObject *object, spy_result *result) {
-    if (call->update_count == sizeof call->updates / sizeof *call->updates) {
-        PyErr_Format(spyp.error, "%U: more than %u arguments that return values", call->function->name, call->update_count);
-        return -1;
-    }
-    call->updates[call->update_count].object = object;
-    call->updates[call->update_count++].result = result;
+void spyp_call_begin(spyp_call *call, spyp_function *function) {
+    call->function = function;
+    call->updates = NULL;
+    call->last_update = &call->updates;
+    call->backs = NULL;
+    call->foreign = false;
+    spyp_arena_begin(&call->arena);
+}
+
+void spyp_call_end(spyp_call *call) {
+    for (spyp_back *back = call->backs; back; back = back->next)
+        if (back->result.tensor) spy_release_tensor(back->result.tensor); // nobody took it
+    spyp_arena_end(&call->arena);
+}
+
+int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part) {
+    spyp_update *update = (spyp_update *)spyp_arena_take(&call->arena, sizeof *update);
+    if (!update) return -1;
+    update->object = object;
+    update->part = part;
+    update->next = NULL;
+    *call->last_update = update;
+    call->last_update = &update->next;
     return 0;
 }
 
-// The converter for a value, remembered at the call site.
-static const spyp_converter *spyp_seen_converter(spyp_function *f, PyObject *object) {
+// The converter for a kind of value that the call site has not met; remembered there.
+static const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
-    for (int i = 0; i < SPYP_SEEN && f->seen[i].type; i++)
-        if (f->seen[i].type == type) return f->seen[i].converter;
     const spyp_converter *converter = spyp_converter_of(object);
     for (int i = 0; converter && i < SPYP_SEEN; i++) {
         if (f->seen[i].type) continue;
@@ -41,42 +56,100 @@ static const spyp_converter *spyp_seen_converter(spyp_function *f, PyObject *obj
     return converter;
 }
 
-// Says which argument it was that could not be converted.
-static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
+// >>errors
+
+void spyp_error_prefix(spyp_call *call, const char *format, ...) {
     PyObject *type, *value, *trace;
+    va_list list;
+    if (call->foreign) return;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    if (type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_OverflowError || PyErr_GivenExceptionMatches(type, spyp.error)) {
-        PyObject *text = name ? spyp_format("%U: argument '%s': %S", call->function->name, name, value)
-                              : spyp_format("%U: argument %zd: %S", call->function->name, position + 1, value);
-        if (text) PyErr_SetObject(type, text);
-        Py_XDECREF(text);
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(trace);
-    } else {
+    if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError && !PyErr_GivenExceptionMatches(type, spyp.error)) {
         PyErr_Restore(type, value, trace);
+        return;
     }
+    va_start(list, format);
+    PyObject *words = PyUnicode_FromFormatV(format, list), *text = words ? spyp_format("%U%S", words, value) : NULL;
+    va_end(list);
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(words);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
 }
 
-int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
-    const spyp_converter *converter = spyp_seen_converter(call->function, object);
-    if (!converter) return -1;
+static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
+    if (name) spyp_error_prefix(call, "%U: argument '%s': ", call->function->name, name);
+    else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
+}
+
+// What C's errors recommend, in Python's words.
+static const char *const spyp_advice[][2] = {
+    { "a tensor or spy_out_...", "a Tensor, a ValueRef or a writable array" },
+    { "a tensor or spy_inout_...", "a Tensor, a ValueRef or a writable array" },
+    { "choose one with spy_cast or spy_map", "choose one with map()" },
+    { "spy_cast names", "map() names" },
+    { "(options.globals)", "(see set())" },
+};
+
+// Raises the device's error: C's text without the name of the C function.
+static PyObject *spyp_raise_call(spyp_device *d) {
+    PyObject *type, *value, *trace, *text;
+    if (PyErr_Occurred()) return spyp_raise(d);
+    spyp_raise(d);
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    text = PyObject_Str(value);
+    Py_ssize_t colon = text ? PyUnicode_FindChar(text, ':', 0, PyUnicode_GetLength(text), 1) : -1;
+    const char *bytes = text ? spyp_utf8(text) : NULL;
+    if (bytes && strncmp(bytes, "spy_", 4) == 0 && colon > 0)
+        Py_SETREF(text, PyUnicode_Substring(text, colon + 2, PyUnicode_GetLength(text)));
+    for (size_t i = 0; text && i < sizeof spyp_advice / sizeof *spyp_advice; i++) {
+        PyObject *from = PyUnicode_FromString(spyp_advice[i][0]), *to = PyUnicode_FromString(spyp_advice[i][1]);
+        PyObject *next = from && to ? PyUnicode_Replace(text, from, to, -1) : NULL;
+        Py_XDECREF(from);
+        Py_XDECREF(to);
+        Py_SETREF(text, next);
+    }
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return NULL;
+}
+
+// >>arguments
+
+static inline int spyp_convert_here(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    spyp_function *f = call->function;
+    const PyTypeObject *type = Py_TYPE(object);
+    const spyp_converter *converter = NULL;
+    for (int i = 0; i < SPYP_SEEN && f->seen[i].type; i++) {
+        if (f->seen[i].type != type) continue;
+        converter = f->seen[i].converter;
+        break;
+    }
+    if (!converter && !(converter = spyp_new_converter(f, object))) return -1;
     int status = converter->convert(call, object, arg);
     arg->name = name;
     return status;
 }
 
-static int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, Py_ssize_t position) {
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    return spyp_convert_here(call, object, name, arg);
+}
+
+// `text`: its name, or NULL. `position`: from 0 without a bound instance, which has -1.
+static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
     spyp_call *call = &in->call;
     if (in->args.count == SPYP_MOST_ARGS) {
         PyErr_Format(PyExc_TypeError, "%U: Too many arguments: expected at most %d", call->function->name, SPYP_MOST_ARGS);
         return -1;
     }
     spy_arg *arg = &in->items[in->args.count];
-    const char *text = name ? spyp_utf8(name) : NULL;
-    if (name && !text) return -1;
-    int status = spyp_convert(call, object, text, arg);
+    int status = spyp_convert_here(call, object, text, arg);
     spyp_chain *chain = call->function->chain;
     if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
     if (status < 0) {
@@ -110,7 +183,12 @@ static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor *
         }
         *arg = spy_out_tensor("_result", tensor);
     } else {
-        if (spyp_convert(&in->call, given, "_result", arg) < 0) {
+        spyp_chain *chain = in->call.function->chain;
+        bool reference = PyObject_TypeCheck(given, spyp.value_ref);
+        int status = reference ? spyp_convert_ref_out(&in->call, given, arg) : spyp_convert_here(&in->call, given, "_result", arg);
+        arg->name = "_result";
+        if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
+        if (status < 0) {
             spyp_add_argument(&in->call, "_result", 0);
             return -1;
         }
@@ -121,10 +199,31 @@ static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor *
     return 0;
 }
 
+// One value of more than SPY_RESULT_BYTES, which came as a tensor of one element.
+static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
+    spyp_device *d = f->module->device;
+    PyObject *result = NULL;
+    size_t size = spy_get_tensor_info(value->tensor).host_size_bytes;
+    void *data = PyMem_Malloc(size + 1);
+    if (!data) {
+        PyErr_NoMemory();
+    } else if (spyp_enter(d, "result") == 0) {
+        const spy_type_info *info = spy_reflect_type(f->module->module, value->type);
+        bool good = info && spy_tensor_read(value->tensor, data, size) == SPY_OK;
+        if (!good) spyp_raise(d);
+        spyp_leave(d);
+        if (good) result = spyp_value_read(f->module, info, data);
+    }
+    PyMem_Free(data);
+    spy_release_tensor(value->tensor);
+    return result;
+}
+
 static PyObject *spyp_give_result(spyp_invocation *in, const spy_result *value, spy_tensor *tensor) {
     spyp_function *f = in->call.function;
     PyObject *given = in->result;
     if (!given) {
+        if (value->tensor && spy_get_tensor_info(value->tensor).shape.rank == 0) return spyp_give_large(f, value);
         if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
         if (!value->type) Py_RETURN_NONE;
         return spyp_value_from(f->module, value);
@@ -144,19 +243,25 @@ static PyObject *spyp_give_result(spyp_invocation *in, const spy_result *value, 
 
 static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     spyp_function *f = in->call.function;
-    if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, spyp.s_this, -1) < 0) return -1;
+    if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, NULL, NULL, -1) < 0) return -1;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (spyp_take_argument(in, args[i], NULL, i) < 0) return -1;
+        if (spyp_take_argument(in, args[i], NULL, NULL, i) < 0) return -1;
     Py_ssize_t k = names ? PyTuple_Size(names) : 0;
     for (Py_ssize_t i = 0; i < k; i++) {
         PyObject *name = PyTuple_GetItem(names, i), *value = args[n + i];
-        if (name == spyp.s_result) in->result = value;
-        else if (name == spyp.s_append_to) in->append_to = value == Py_None ? NULL : value;
-        else if (name == spyp.s_thread_count) in->thread_count = value == Py_None ? NULL : value;
-        else if (PyUnicode_Compare(name, spyp.s_result) == 0) in->result = value; // not interned: from a dict made at run time
-        else if (PyUnicode_Compare(name, spyp.s_append_to) == 0) in->append_to = value;
-        else if (PyUnicode_Compare(name, spyp.s_thread_count) == 0) in->thread_count = value;
-        else if (spyp_take_argument(in, value, name, -1) < 0) return -1;
+        const char *text = spyp_utf8(name);
+        if (!text) return -1;
+        if (SPYP_LIKELY(text[0] != '_')) {
+            if (spyp_take_argument(in, value, name, text, -1) < 0) return -1;
+        } else if (strcmp(text, "_result") == 0) {
+            in->result = value;
+        } else if (strcmp(text, "_append_to") == 0) {
+            in->append_to = value == Py_None ? NULL : value;
+        } else if (strcmp(text, "_thread_count") == 0) {
+            in->thread_count = value == Py_None ? NULL : value;
+        } else if (spyp_take_argument(in, value, name, text, -1) < 0) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -173,20 +278,11 @@ static int spyp_take_options(spyp_invocation *in) {
 }
 
 static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
-    in->call.function = f;
-    in->call.update_count = 0;
+    spyp_call_begin(&in->call, f);
     in->args.items = in->items;
     in->args.count = 0;
     in->has_options = false;
     in->result = in->append_to = in->thread_count = NULL;
-    spyp_arena_begin(&in->call.arena);
-}
-
-// References, and objects with update_this(), get their values.
-static int spyp_give_updates(spyp_call *call) {
-    for (uint32_t i = 0; i < call->update_count; i++)
-        if (spyp_value_ref_set(call->updates[i].object, call->function->module, call->updates[i].result) < 0) return -1;
-    return 0;
 }
 
 // Modules whose files have changed are reloaded before the call; a failure is logged, and the old code stays.
@@ -215,12 +311,12 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             spyp_leave(d);
             result = spyp_give_result(&in, &value, tensor);
         } else {
-            spyp_raise(d);
+            spyp_raise_call(d);
             spyp_leave(d);
         }
-        if (result && in.call.update_count && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
+        if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
     }
-    spyp_arena_end(&in.call.arena);
+    spyp_call_end(&in.call);
     return result;
 }
 
@@ -262,8 +358,8 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
     }
     if (value.tensor) spy_release_tensor(value.tensor); // of time(): nobody asked for it
     if (tensor) spy_release_tensor(tensor);
-    if (made && in.call.update_count && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
-    spyp_arena_end(&in.call.arena);
+    if (made && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
+    spyp_call_end(&in.call);
     PyMem_Free(all);
     Py_DECREF(names);
     return made;
@@ -272,7 +368,8 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
     const spy_uint3 *threads = (const spy_uint3 *)data;
     spyp_function *f = in->call.function;
-    if (spy_dispatch(f->function, *threads, in->args, in->has_options ? &in->options : NULL) != SPY_OK) return spyp_raise(f->module->device);
+    if (spy_dispatch(f->function, *threads, in->args, in->has_options ? &in->options : NULL) != SPY_OK)
+        return spyp_raise_call(f->module->device);
     Py_RETURN_NONE;
 }
 
@@ -333,7 +430,8 @@ static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     uint64_t ns = 0;
     SPYP_UNUSED(data);
-    if (spy_time_call(f->function, in->args, in->has_options ? &in->options : NULL, &ns) != SPY_OK) return spyp_raise(f->module->device);
+    if (spy_time_call(f->function, in->args, in->has_options ? &in->options : NULL, &ns) != SPY_OK)
+        return spyp_raise_call(f->module->device);
     return PyFloat_FromDouble((double)ns * 1e-9);
 }
 

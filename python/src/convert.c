@@ -43,11 +43,25 @@ static int spyp_convert_float(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
+// What has __index__ or __float__: numbers of other libraries.
+static int spyp_convert_number(spyp_call *call, PyObject *object, spy_arg *arg) {
+    bool whole = PyIndex_Check(object);
+    PyObject *number = whole ? PyNumber_Index(object) : PyNumber_Float(object);
+    if (!number) {
+        call->foreign = true;
+        return -1;
+    }
+    int status = whole ? spyp_convert_int(call, number, arg) : spyp_convert_float(call, number, arg);
+    Py_DECREF(number);
+    return status;
+}
+
 // >>lists: numbers as a host array
 
 typedef struct spyp_listing {
     spy_shape shape;
     bool floats;
+    bool numbers; // a number was met: its depth is the rank
     int64_t least;
     uint64_t most;
     PyObject *odd; // borrowed: what is no number
@@ -64,6 +78,7 @@ static bool spyp_list_measure(PyObject *object, uint32_t depth, spyp_listing *li
     if (sequence || value) {
         Py_ssize_t n = value ? (Py_ssize_t)info.dims[0] : PySequence_Size(object);
         if (depth == SPY_MAX_RANK) return false;
+        if (depth == listing->shape.rank && listing->numbers) return false;
         if (depth == listing->shape.rank) listing->shape.dims[listing->shape.rank++] = n;
         else if (listing->shape.dims[depth] != n) return false;
         for (Py_ssize_t i = 0; i < n; i++) {
@@ -75,6 +90,7 @@ static bool spyp_list_measure(PyObject *object, uint32_t depth, spyp_listing *li
         return true;
     }
     if (depth != listing->shape.rank) return false;
+    listing->numbers = true;
     if (PyFloat_Check(object)) {
         listing->floats = true;
         return true;
@@ -131,7 +147,7 @@ static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
                       : listing.most > (uint64_t)INT64_MAX                       ? SPY_UINT64
                       : listing.least < INT32_MIN || listing.most > INT32_MAX    ? SPY_INT64
                                                                                  : SPY_INT32;
-    if (dtype == SPY_FLOAT32 && spyp_takes_doubles(call->function)) dtype = SPY_FLOAT64;
+    if (dtype == SPY_FLOAT32 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_FLOAT64;
     if (dtype == SPY_DTYPE_DEFAULT) {
         PyErr_SetString(PyExc_OverflowError, "the list's numbers fit no integer type of Slang together");
         return -1;
@@ -146,28 +162,29 @@ static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
 
 // >>structs
 
-static int spyp_convert_dict(spyp_call *call, PyObject *object, spy_arg *arg) {
-    PyObject *type = PyDict_GetItemWithError(object, spyp.s_type), *key, *value;
+const char *spyp_field_name(PyObject *key) {
+    if (PyUnicode_Check(key)) return spyp_utf8(key);
+    PyErr_Format(PyExc_TypeError, "expected field names, got the key %R", key);
+    return NULL;
+}
+
+static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg) {
+    PyObject *object = PyDict_Copy(given), *key, *value; // other code may change the dict meanwhile
+    int kept = object ? spyp_arena_keep(&call->arena, object) : -1;
+    Py_XDECREF(object);
+    if (kept < 0) return -1;
+    PyObject *type = PyDict_GetItemWithError(object, spyp.s_type);
     Py_ssize_t at = 0, n = PyDict_Size(object);
     if (PyErr_Occurred()) return -1;
     spy_arg *fields = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields);
     spy_args list = { fields, 0 };
     if (!fields) return -1;
     while (PyDict_Next(object, &at, &key, &value)) {
-        const char *name = PyUnicode_Check(key) ? spyp_utf8(key) : NULL;
-        if (!name) {
-            if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "expected field names, got the key %R", key);
-            return -1;
-        }
+        const char *name = spyp_field_name(key);
+        if (!name) return -1;
         if (value == type && strcmp(name, "_type") == 0) continue;
         if (spyp_convert(call, value, name, &fields[list.count]) < 0) {
-            PyObject *kind, *what, *trace;
-            PyErr_Fetch(&kind, &what, &trace);
-            PyErr_NormalizeException(&kind, &what, &trace);
-            PyErr_Format(kind, "field '%s': %S", name, what);
-            Py_XDECREF(kind);
-            Py_XDECREF(what);
-            Py_XDECREF(trace);
+            spyp_error_prefix(call, "field '%s': ", name);
             return -1;
         }
         list.count++;
@@ -196,8 +213,9 @@ static int spyp_convert_math(spyp_call *call, PyObject *object, spy_arg *arg) {
     shape.rank = info.rank;
     shape.dims[0] = info.dims[0];
     shape.dims[1] = info.dims[1];
-    if (info.rank) {
-        *arg = spy_arg_array(NULL, info.dtype, shape, info.data);
+    if (info.rank) { // one value, whatever the parameter
+        static const spy_dims none = { 0, { 0 } };
+        *arg = spy_map(spy_arg_array(NULL, info.dtype, shape, info.data), none);
         return 0;
     }
     PyObject *number = spyp_scalar_read(info.dtype, info.data);
@@ -246,10 +264,14 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
 static int spyp_convert_this(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *value = PyObject_CallMethodNoArgs(object, spyp.s_get_this);
     int status = value ? spyp_arena_keep(&call->arena, value) : -1;
+    if (!value) call->foreign = true;
     Py_XDECREF(value);
-    if (status == 0) status = spyp_convert(call, value, NULL, arg);
-    if (status == 0 && PyObject_HasAttr(object, spyp.s_update_this)) status = spyp_note_this(call, object, value, arg);
-    return status;
+    if (status < 0) return -1;
+    if (!spyp_function_is(call->function, SPYP_TRAIT_CHANGES) || !PyObject_HasAttr(object, spyp.s_update_this))
+        return spyp_convert(call, value, NULL, arg);
+    spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
+    if (!part || spyp_convert_part(call, value, arg, part) < 0) return -1;
+    return spyp_call_update(call, object, part);
 }
 
 // >>the table
@@ -258,8 +280,9 @@ static const spyp_converter spyp_converter_table[] = {
     { "bool", spyp_convert_bool },     { "int", spyp_convert_int },      { "float", spyp_convert_float },
     { "list", spyp_convert_list },     { "struct", spyp_convert_dict },  { "tensor", spyp_convert_tensor },
     { "vector or matrix", spyp_convert_math }, { "array", spyp_convert_array }, { "object", spyp_convert_this },
+    { "number", spyp_convert_number },
 };
-enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS };
+enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS, NUMBER };
 
 const spyp_converter *spyp_converter_of(PyObject *object) {
     spyp_math_info info;
@@ -274,6 +297,7 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];
+    if (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__")) return &spyp_converter_table[NUMBER];
     PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     return NULL;
 }

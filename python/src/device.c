@@ -6,6 +6,18 @@
 
 // >>entering
 
+// Another thread is inside, perhaps without the GIL. Comes back with the GIL and nobody inside.
+static void spyp_wait_turn(spyp_device *d) {
+    d->waiting++;
+    while (d->depth) {
+        Py_BEGIN_ALLOW_THREADS;
+        PyThread_acquire_lock(d->turn, WAIT_LOCK);
+        Py_END_ALLOW_THREADS;
+        d->woken = false;
+    }
+    d->waiting--;
+}
+
 int spyp_enter(spyp_device *d, const char *what) {
     unsigned long me = PyThread_get_thread_ident();
     if (SPYP_LIKELY(d->device && d->fork_count == spyp.fork_count)) {
@@ -13,17 +25,11 @@ int spyp_enter(spyp_device *d, const char *what) {
             d->depth++;
             return 0;
         }
-        if (!PyThread_acquire_lock(d->lock, NOWAIT_LOCK)) {
-            Py_BEGIN_ALLOW_THREADS;
-            PyThread_acquire_lock(d->lock, WAIT_LOCK);
-            Py_END_ALLOW_THREADS;
-        }
-        if (SPYP_LIKELY(d->device != NULL)) {
-            d->owner = me;
-            d->depth = 1;
-            return 0;
-        }
-        PyThread_release_lock(d->lock);
+        if (d->depth) spyp_wait_turn(d);
+        d->owner = me;
+        d->depth = 1;
+        if (SPYP_LIKELY(d->device != NULL)) return 0;
+        spyp_leave(d);
     }
     if (d->device)
         PyErr_Format(spyp.error, "%s: the device was made before this process was forked; make another one in the child", what);
@@ -35,7 +41,9 @@ int spyp_enter(spyp_device *d, const char *what) {
 void spyp_leave(spyp_device *d) {
     if (--d->depth) return;
     d->owner = 0;
-    PyThread_release_lock(d->lock);
+    if (!d->waiting || d->woken) return;
+    d->woken = true;
+    PyThread_release_lock(d->turn);
 }
 
 PyObject *spyp_raise(spyp_device *d) {
@@ -253,7 +261,6 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->blocking.user_data = d;
         desc->reload.func = spyp_on_reload;
         desc->reload.user_data = d;
-        PyThread_acquire_lock(d->lock, WAIT_LOCK);
         d->owner = PyThread_get_thread_ident();
         d->depth = 1;
         d->device = spy_create_device(desc);
@@ -300,11 +307,12 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
         Py_XINCREF(paths);
     }
     spyp_device *d = (spyp_device *)spyp_alloc(type);
-    if (!d || !(d->lock = PyThread_allocate_lock())) {
+    if (!d || !(d->turn = PyThread_allocate_lock())) {
         Py_XDECREF(paths);
         Py_XDECREF(d);
         return d ? PyErr_NoMemory() : NULL;
     }
+    PyThread_acquire_lock(d->turn, WAIT_LOCK);
     d->fork_count = spyp.fork_count;
     d->log = log == Py_None ? NULL : Py_NewRef(log);
     d->progress = progress == Py_None ? NULL : Py_NewRef(progress);
@@ -392,7 +400,7 @@ static void spyp_device_dealloc(PyObject *self) {
         spy_release_device(device);
     }
     spyp_device_clear(self);
-    if (d->lock) PyThread_free_lock(d->lock);
+    if (d->turn) PyThread_free_lock(d->turn);
     spyp_free(self);
 }
 

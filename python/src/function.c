@@ -68,6 +68,10 @@ static PyObject *spyp_merged(PyObject *dict, PyObject *more) {
 static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_function *f = spyp_function_link(self);
     if (!f) return NULL;
+    if (kwargs && spyp_check_parameters(f, kwargs, "map") < 0) {
+        Py_DECREF(f);
+        return NULL;
+    }
     if (PyTuple_Size(args) || !f->chain->map_args) spyp_set(&f->chain->map_args, args);
     PyObject *all = spyp_merged(f->chain->map_kwargs, kwargs);
     if (!all) Py_CLEAR(f);
@@ -137,12 +141,8 @@ static PyObject *spyp_link_prelude(PyObject *self, PyObject *arg) {
 }
 
 static PyObject *spyp_link_conformances(PyObject *self, PyObject *arg) {
-    PyObject *items = PyUnicode_Check(arg) ? NULL : PySequence_Tuple(arg);
-    if (!items) {
-        PyErr_Clear();
-        return PyErr_Format(PyExc_TypeError, "%U.type_conformances: expected a list of str such as 'Circle : IShape', got %R",
-                            ((spyp_function *)self)->name, (PyObject *)Py_TYPE(arg));
-    }
+    PyObject *items = spyp_conformances_parse(arg, spyp_utf8(((spyp_function *)self)->name));
+    if (!items) return NULL;
     spyp_function *f = spyp_function_link(self);
     if (f) spyp_set(&f->chain->conformances, items);
     Py_DECREF(items);
@@ -207,7 +207,10 @@ static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
             if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%U: expected str keys, got %R", call->function->name, key);
             return -1;
         }
-        if (spyp_convert(call, value, name, &items[out->count]) < 0) return -1;
+        if (spyp_convert(call, value, name, &items[out->count]) < 0) {
+            spyp_error_prefix(call, "%U: '%s': ", call->function->name, name);
+            return -1;
+        }
         if (items[out->count].direction == SPY_DIRECTION_ANY) items[out->count].direction = SPY_DIRECTION_DEFAULT;
         out->count++;
     }
@@ -264,6 +267,8 @@ int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg
     if (name && chain->map_kwargs) map = PyDict_GetItemWithError(chain->map_kwargs, name);
     if (!map && position >= 0 && chain->map_args && position < PyTuple_Size(chain->map_args))
         map = PyTuple_GetItem(chain->map_args, position);
+    if (!map && position >= 0 && chain->map_kwargs && PyDict_Size(chain->map_kwargs))
+        map = spyp_find_named(call->function, position, chain->map_kwargs);
     return map && map != Py_None ? spyp_apply_map(call, map, arg) : 0;
 }
 

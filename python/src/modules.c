@@ -53,6 +53,7 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         if (!name) {
             PyErr_Clear();
             name = PyObject_Str(object);
+            if (name && (!PyUnicode_Check(name) || strncmp(spyp_utf8(name), "torch.", 6) != 0)) Py_CLEAR(name);
         }
     }
     const char *text = name && PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
@@ -179,11 +180,14 @@ static PyObject *spyp_struct_get_fields(PyObject *self, void *ignored) {
 static PyObject *spyp_struct_get_shape(PyObject *self, void *ignored) {
     spy_shape shape = { 0, { 0 } };
     SPYP_UNUSED(ignored);
-    for (const spy_type_info *t = ((spyp_struct *)self)->info; t && shape.rank < SPY_MAX_RANK; t = t->element) {
-        if (t->kind == SPY_TYPE_ARRAY) shape.dims[shape.rank++] = t->count;
-        else if (t->kind == SPY_TYPE_MATRIX) shape.dims[shape.rank++] = t->rows;
-        else if (t->kind == SPY_TYPE_VECTOR) shape.dims[shape.rank++] = t->columns;
-        else break;
+    for (const spy_type_info *t = ((spyp_struct *)self)->info; t && shape.rank + 1 < SPY_MAX_RANK; t = t->element) {
+        if (t->kind == SPY_TYPE_ARRAY) {
+            shape.dims[shape.rank++] = t->count;
+            continue;
+        }
+        if (t->kind == SPY_TYPE_MATRIX) shape.dims[shape.rank++] = t->rows;
+        if (t->kind == SPY_TYPE_MATRIX || t->kind == SPY_TYPE_VECTOR) shape.dims[shape.rank++] = t->columns;
+        break;
     }
     return spyp_shape_make(&shape);
 }
@@ -279,7 +283,7 @@ static void spyp_module_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     if (m->weakrefs) PyObject_ClearWeakRefs(self);
     spyp_module_clear(self);
-    if (m->module && m->device->device) spy_release_module(m->module);
+    if (m->module && m->device->device && m->device->fork_count == spyp.fork_count) spy_release_module(m->module);
     Py_CLEAR(m->name);
     Py_CLEAR(m->device);
     spyp_free(self);
@@ -306,6 +310,7 @@ static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **
 }
 
 static PyObject *spyp_module_find_why(spyp_module *m, PyObject *name, PyObject **why) {
+    if (!m->found) return PyErr_Format(spyp.error, "Module '%U' is being collected as garbage", m->name);
     PyObject *found = PyDict_GetItemWithError(m->found, name);
     if (found || PyErr_Occurred()) return Py_XNewRef(found);
     if (spyp_enter(m->device, "Module") < 0) return NULL;
@@ -344,13 +349,17 @@ static PyObject *spyp_module_item(PyObject *self, PyObject *name) {
     return value ? value : spyp_module_missing((spyp_module *)self, name, why, PyExc_KeyError);
 }
 
-// find_function and its like: `kind` is what must come, NULL for either; `required`: raises instead of giving None.
+// find_function and its like: `kind` is what must come; `required`: raises instead of giving None.
 static PyObject *spyp_module_find_kind(PyObject *self, PyObject *name, PyTypeObject *kind, bool required, const char *what) {
     PyObject *why = NULL;
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Module: expected the name of a %s, got %R", what, (PyObject *)Py_TYPE(name));
     PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
-    if (value && !PyObject_TypeCheck(value, kind)) Py_CLEAR(value);
+    if (value && !PyObject_TypeCheck(value, kind)) {
+        Py_CLEAR(value);
+        if (required) return PyErr_Format(PyExc_ValueError, "Module '%U': '%U' is a %s; expected a %s", ((spyp_module *)self)->name, name,
+                                          kind == spyp.function ? "type" : "function", what);
+    }
     if (!value && PyErr_Occurred()) return NULL;
     if (value || required) {
         if (!value) return spyp_module_missing((spyp_module *)self, name, why, PyExc_ValueError);
@@ -416,73 +425,142 @@ static int spyp_defines(spyp_arena *arena, PyObject *dict, const char *where, sp
     return 0;
 }
 
-// An option by name, from a dict or an object's attribute; borrowed by the arena; NULL: not there, or None.
+// "Circle : IShape = 0", ("IShape", "Circle", 0), or an object with interface_name, type_name and id (-1: none), as text.
+static PyObject *spyp_conformance_text(PyObject *item, const char *where) {
+    PyObject *parts[3] = { NULL, NULL, NULL }, *text = NULL;
+    static const char *const names[] = { "interface_name", "type_name", "id" };
+    Py_ssize_t n = PyTuple_Check(item) ? PyTuple_Size(item) : 0;
+    if (PyUnicode_Check(item)) return Py_NewRef(item);
+    for (int i = 0; i < 3; i++) {
+        parts[i] = i < n ? Py_NewRef(PyTuple_GetItem(item, i)) : n ? NULL : PyObject_GetAttrString(item, names[i]);
+        if (!parts[i]) PyErr_Clear();
+    }
+    bool good = parts[0] && PyUnicode_Check(parts[0]) && parts[1] && PyUnicode_Check(parts[1]) && n <= 3;
+    long id = good && parts[2] && parts[2] != Py_None ? PyLong_AsLong(parts[2]) : -1;
+    if (PyErr_Occurred()) good = false;
+    PyErr_Clear();
+    if (good) text = id < 0 ? spyp_format("%U : %U", parts[1], parts[0]) : spyp_format("%U : %U = %ld", parts[1], parts[0], id);
+    else PyErr_Format(PyExc_TypeError, "%s: 'type_conformances': expected 'Circle : IShape' or ('IShape', 'Circle'), got %R", where, item);
+    for (int i = 0; i < 3; i++) Py_XDECREF(parts[i]);
+    return text;
+}
+
+PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
+    PyObject *list = PyUnicode_Check(items) ? NULL : PySequence_List(items);
+    if (!list) {
+        PyErr_Clear();
+        return PyErr_Format(PyExc_TypeError, "%s: 'type_conformances': expected a list, got %R", where, (PyObject *)Py_TYPE(items));
+    }
+    for (Py_ssize_t i = 0; list && i < PyList_Size(list); i++) {
+        PyObject *text = spyp_conformance_text(PyList_GetItem(list, i), where);
+        if (!text || PyList_SetItem(list, i, text) < 0) Py_CLEAR(list);
+    }
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+// What SlangPy's scripts may give. Those without effect here are taken silently: what they ask for is how it is, or another
+// target's business.
+static const char *const spyp_option_names[] = {
+    "strict_broadcasting", "compiler_options", "defines", "include_paths", "optimization", "debug_info", "floating_point_mode",
+    "warnings_as_errors", "enable_experimental_features", "type_conformances",
+    // without effect
+    "shader_model", "matrix_layout", "enable_warnings", "disable_warnings", "report_downstream_time", "report_perf_benchmark",
+    "skip_spirv_validation", "downstream_args", "dump_intermediates", "dump_intermediates_prefix", "implicit_element_casts",
+    "implicit_tensor_casts",
+};
+
+static int spyp_warn_unknown(PyObject *options, const char *where) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Check(options) && PyDict_Next(options, &at, &key, &value)) {
+        bool known = false;
+        for (size_t i = 0; PyUnicode_Check(key) && i < sizeof spyp_option_names / sizeof *spyp_option_names; i++)
+            known = known || PyUnicode_CompareWithASCIIString(key, spyp_option_names[i]) == 0;
+        if (!known && PyErr_WarnFormat(PyExc_UserWarning, 2, "%s: the option %R is not known, and has no effect", where, key) < 0) return -1;
+    }
+    return 0;
+}
+
+// An option by name, from a dict or an object's attribute; borrowed from the arena; NULL: not there, None, or out of memory.
 static PyObject *spyp_option(spyp_arena *arena, PyObject *options, const char *name) {
     PyObject *value = PyDict_Check(options) ? Py_XNewRef(PyDict_GetItemString(options, name)) : PyObject_GetAttrString(options, name);
     if (!value) {
         PyErr_Clear();
         return NULL;
     }
-    if (spyp_arena_keep(arena, value) < 0) PyErr_Clear();
+    int kept = spyp_arena_keep(arena, value);
     Py_DECREF(value);
-    return value == Py_None ? NULL : value;
+    return kept < 0 || value == Py_None ? NULL : value;
 }
 
-static int spyp_flag(PyObject *value) {
-    return value ? PyObject_IsTrue(value) > 0 : 0;
+static bool spyp_flag(spyp_arena *arena, PyObject *options, const char *name) {
+    PyObject *value = spyp_option(arena, options, name);
+    return value && PyObject_IsTrue(value) > 0;
 }
 
-// The number that an option's name has in a table; -1: none.
-static int spyp_named(PyObject *value, const char *const *names) {
+// An option that is one of some names, given as str or as an enum's member. Its number in *out; 0 when it is not given.
+static int spyp_named(spyp_arena *arena, PyObject *options, const char *option, const char *const *names, const char *where, int *out) {
+    PyObject *value = spyp_option(arena, options, option);
+    *out = 0;
+    if (!value) return PyErr_Occurred() ? -1 : 0;
     PyObject *name = PyUnicode_Check(value) ? Py_NewRef(value) : PyObject_GetAttr(value, spyp.s_name);
-    const char *text = name && PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
-    int found = -1;
-    for (int i = 0; text && names[i]; i++)
-        if (strcmp(names[i], text) == 0) found = i;
-    PyErr_Clear();
+    bool found = false;
+    for (int i = 0; name && PyUnicode_Check(name) && names[i]; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) != 0) continue;
+        *out = i;
+        found = true;
+    }
     Py_XDECREF(name);
-    return found;
+    if (found) return 0;
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "%s: option '%s': expected one of its names, such as '%s', got %R", where, option, names[1], value);
+    return -1;
 }
 
 static const char *const spyp_optimizations[] = { "default", "none", "low", "high", "maximal", NULL };
 static const char *const spyp_debug_infos[] = { "default", "none", "minimal", "standard", "maximal", NULL };
 static const char *const spyp_float_modes[] = { "default", "precise", "fast", NULL };
 
-static int spyp_bad_option(const char *where, const char *name, PyObject *value) {
-    PyErr_Format(PyExc_ValueError, "%s: option '%s': expected one of its names, got %R", where, name, value);
-    return -1;
-}
-
 // SlangPy's options: strict_broadcasting, and the members of SlangCompilerOptions.
 static int spyp_module_options(spyp_arena *arena, PyObject *options, const char *where, spy_module_desc *desc) {
-    PyObject *value, *nested;
+    PyObject *value;
+    int optimization, debug_info, float_mode;
     if (!options || options == Py_None) return 0;
-    desc->strict_broadcasting = spyp_flag(spyp_option(arena, options, "strict_broadcasting"));
-    nested = spyp_option(arena, options, "compiler_options");
-    if (nested) options = nested;
-    if (spyp_defines(arena, spyp_option(arena, options, "defines"), where, desc) < 0) return -1;
-    if ((value = spyp_option(arena, options, "include_paths")) &&
-        spyp_paths(arena, value, where, &desc->include_paths, &desc->include_path_count) < 0)
+    if (spyp_warn_unknown(options, where) < 0) return -1;
+    desc->strict_broadcasting = spyp_flag(arena, options, "strict_broadcasting");
+    if ((value = spyp_option(arena, options, "compiler_options"))) {
+        options = value;
+        if (spyp_warn_unknown(options, where) < 0) return -1;
+    }
+    if (spyp_defines(arena, spyp_option(arena, options, "defines"), where, desc) < 0 ||
+        spyp_paths(arena, spyp_option(arena, options, "include_paths"), where, &desc->include_paths, &desc->include_path_count) < 0 ||
+        spyp_named(arena, options, "optimization", spyp_optimizations, where, &optimization) < 0 ||
+        spyp_named(arena, options, "debug_info", spyp_debug_infos, where, &debug_info) < 0 ||
+        spyp_named(arena, options, "floating_point_mode", spyp_float_modes, where, &float_mode) < 0)
         return -1;
-    if ((value = spyp_option(arena, options, "optimization"))) {
-        int n = spyp_named(value, spyp_optimizations);
-        if (n < 0) return spyp_bad_option(where, "optimization", value);
-        desc->options.optimization = (spy_optimization)n;
-    }
-    if ((value = spyp_option(arena, options, "debug_info"))) {
-        int n = spyp_named(value, spyp_debug_infos);
-        if (n < 0) return spyp_bad_option(where, "debug_info", value);
-        desc->options.debug_info = n > 3 ? SPY_DEBUG_INFO_FULL : n > 1 ? (spy_debug_info)(n) : (spy_debug_info)n;
-    }
-    if ((value = spyp_option(arena, options, "floating_point_mode"))) {
-        int n = spyp_named(value, spyp_float_modes);
-        if (n < 0) return spyp_bad_option(where, "floating_point_mode", value);
-        desc->options.float_mode = (spy_float_mode)n;
-    }
-    desc->options.warnings_as_errors = spyp_flag(spyp_option(arena, options, "warnings_as_errors"));
-    desc->options.experimental_features = spyp_flag(spyp_option(arena, options, "enable_experimental_features"));
-    value = spyp_option(arena, options, "type_conformances");
-    return value ? spyp_strings(arena, value, where, "type_conformances", &desc->conformances, &desc->conformance_count) : 0;
+    desc->options.optimization = (spy_optimization)optimization;
+    desc->options.debug_info = debug_info > SPY_DEBUG_INFO_FULL ? SPY_DEBUG_INFO_FULL : (spy_debug_info)debug_info;
+    desc->options.float_mode = (spy_float_mode)float_mode;
+    desc->options.warnings_as_errors = spyp_flag(arena, options, "warnings_as_errors");
+    desc->options.experimental_features = spyp_flag(arena, options, "enable_experimental_features");
+    if (!(value = spyp_option(arena, options, "type_conformances"))) return PyErr_Occurred() ? -1 : 0;
+    PyObject *items = spyp_conformances_parse(value, where);
+    int status = items ? spyp_arena_keep(arena, items) : -1;
+    if (status == 0) status = spyp_strings(arena, items, where, "type_conformances", &desc->conformances, &desc->conformance_count);
+    Py_XDECREF(items);
+    return status;
+}
+
+// A file's name without folder and ending; given names are as they are.
+static PyObject *spyp_module_name(const spy_module_desc *desc) {
+    if (desc->name) return PyUnicode_FromString(desc->name);
+    const char *start = desc->path, *end;
+    for (const char *p = desc->path; *p; p++)
+        if (*p == '/' || *p == '\\') start = p + 1;
+    for (end = start; *end && *end != '.'; end++) {}
+    return PyUnicode_DecodeUTF8(start, end - start, "replace");
 }
 
 static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *desc, PyObject *options, PyObject *link) {
@@ -504,10 +582,9 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
         spy_module *module = spy_load_module(d->device, desc);
         if (!module) spyp_raise(d);
         spyp_leave(d);
-        const spy_decl *root = NULL;
-        SPYP_UNUSED(root);
-        PyObject *name = module ? PyUnicode_FromString(desc->name ? desc->name : desc->path ? desc->path : "module") : NULL;
+        PyObject *name = module ? spyp_module_name(desc) : NULL;
         if (name) result = spyp_module_make(d, module, name, links);
+        else spy_release_module(module);
         Py_XDECREF(name);
     }
     Py_XDECREF(links);

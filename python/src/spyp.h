@@ -41,9 +41,11 @@ extern spyp_state spyp;
 typedef struct spyp_device {
     PyObject_HEAD
     spy_device *device; // NULL: closed
-    PyThread_type_lock lock;
-    unsigned long owner;      // thread that holds the lock
-    uint32_t depth;           // of its entries: callbacks may use the device again
+    unsigned long owner;      // thread that is inside
+    uint32_t depth;           // of its entries: callbacks may use the device again; these two are read and written under the GIL
+    uint32_t waiting;         // threads that wait for their turn
+    bool woken;               // one of them has been told
+    PyThread_type_lock turn;  // released to tell one; else always held
     PyThreadState *released;  // while it is blocked without the GIL
     uint32_t blocked;         // depth of spy_blocking
     unsigned long fork_count; // of the process that made it
@@ -91,7 +93,7 @@ typedef struct spyp_function {
     spy_function *function;
     PyObject *name;
     spyp_chain *chain; // NULL: plain
-    int doubles;       // whether it takes doubles: 0 not asked yet, 1 yes, -1 no
+    unsigned int traits; // SPYP_TRAIT_...; 0: not asked yet
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
 
@@ -136,15 +138,35 @@ typedef struct spyp_host_array {
 
 // >>calls
 
+// A value that goes into a call and comes back. All in the arena.
+typedef struct spyp_part {
+    PyObject *value;         // what went in; the arena or the caller keeps it
+    struct spyp_back *back;  // where a number or array of numbers comes back; NULL: it is changed in place, if at all
+    struct spyp_part *parts; // of a dict, in its order; NULL for '_type'
+    Py_ssize_t count;
+} spyp_part;
+
+typedef struct spyp_back {
+    spy_result result;
+    struct spyp_back *next;
+} spyp_back;
+
+typedef struct spyp_update { // an object to be told what came back: see spyp_call_update
+    PyObject *object;
+    const spyp_part *part;
+    struct spyp_update *next;
+} spyp_update;
+
 typedef struct spyp_call {
     spyp_function *function;
     spyp_arena arena;
-    uint32_t update_count; // values to be told of their results: see spyp_call_update
-    struct spyp_update {
-        PyObject *object;
-        spy_result *result;
-    } updates[16];
+    spyp_update *updates, **last_update;
+    spyp_back *backs; // all of them, so that no tensor is lost
+    bool foreign;     // the error that is set was raised by the user's own code
 } spyp_call;
+
+void spyp_call_begin(spyp_call *call, spyp_function *function);
+void spyp_call_end(spyp_call *call);
 
 // One kind of Python value that can be an argument. `convert` fills *arg (name is set) and gives 0, or -1 with an error.
 typedef struct spyp_converter {
@@ -154,8 +176,10 @@ typedef struct spyp_converter {
 
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
-// A value whose result comes back into `object` by spyp_value_ref_set() or update_this().
-int spyp_call_update(spyp_call *call, PyObject *object, spy_result *result);
+// `object`, a ValueRef or one with update_this(), is told of the value that `part` becomes.
+int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part);
+// Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
+void spyp_error_prefix(spyp_call *call, const char *format, ...);
 
 // >>devices
 
@@ -176,6 +200,8 @@ int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const cha
 
 // >>modules
 
+// type_conformances as a tuple of str; NULL with an error.
+PyObject *spyp_conformances_parse(PyObject *items, const char *where);
 PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link); // takes `module`
 PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
 // A dtype given by a user: Struct, "float3", numpy dtype, Python type float/int/bool, math type. `type` names it, `module`
@@ -209,14 +235,20 @@ struct spyp_chain {
 int spyp_chain_options(spyp_call *call, spy_call_options *options);
 int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+const char *spyp_field_name(PyObject *key); // of a dict for a struct; NULL with an error
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
 int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // missing numbers are 1
 PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
-bool spyp_takes_doubles(spyp_function *function); // whether a parameter of some overload is of doubles
+// What some overload of the function does; found out by reflection when first asked.
+#define SPYP_TRAIT_KNOWN 1u
+#define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
+#define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
+bool spyp_function_is(spyp_function *function, unsigned int trait);
+// The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
+PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
+int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
-// An object with update_this() whose get_this() gave `value`: it is told what came back.
-int spyp_note_this(spyp_call *call, PyObject *object, PyObject *value, spy_arg *arg);
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
 spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
@@ -249,9 +281,12 @@ PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shap
 
 // >>values.c: converters of their own
 const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these
-// A value that goes in and comes back, into *result (of the arena).
-int spyp_convert_inout(spyp_call *call, PyObject *value, spy_arg *arg, spy_result **result);
-int spyp_value_ref_set(PyObject *object, spyp_module *module, const spy_result *result);
+// A value that goes in and comes back: *part. Numbers and arrays of numbers come back as values, dicts field by field; the
+// rest is changed in place.
+int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
+int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a ValueRef for `_result`
+PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
+int spyp_give_updates(spyp_call *call);
 
 // >>types: each file makes its own; 0, or -1 with an error
 int spyp_device_ready(PyObject *module);

@@ -76,14 +76,20 @@ static PyObject *spyp_grid(PyObject *self, PyObject *args, PyObject *kwargs) {
     return (PyObject *)g;
 }
 
-static int spyp_random_parse(spyp_generator *g, unsigned long long seed, unsigned int warmup, int hash_seed, const char *what) {
-    if (seed > UINT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "%s: argument 'seed': expected 0 to 4294967295, got %llu", what, seed);
+static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long long warmup, int hash_seed, const char *what) {
+    if (seed < 0 || seed > UINT32_MAX || warmup < 0 || warmup > UINT32_MAX) {
+        bool bad = seed < 0 || seed > UINT32_MAX;
+        PyErr_Format(PyExc_ValueError, "%s: argument '%s': expected 0 to 4294967295, got %lld", what, bad ? "seed" : "warmup",
+                     bad ? seed : warmup);
+        return -1;
+    }
+    if (dim < 1) {
+        PyErr_Format(PyExc_ValueError, "%s: argument 'dim': expected 1 or more numbers, got %d", what, dim);
         return -1;
     }
     g->random.seed = (uint32_t)seed;
     g->random.zero_seed = seed == 0;
-    g->random.warmup = warmup;
+    g->random.warmup = (uint32_t)warmup;
     g->random.no_hash_seed = !hash_seed;
     return 0;
 }
@@ -91,28 +97,24 @@ static int spyp_random_parse(spyp_generator *g, unsigned long long seed, unsigne
 static PyObject *spyp_wang_hash(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "dim", "seed", "warmup", "hash_seed", NULL };
     int dim = 1, hash_seed = 1;
-    unsigned long long seed = 2640457667u;
-    unsigned int warmup = 0;
+    long long seed = 2640457667, warmup = 0;
     SPYP_UNUSED(self);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iKIp:wang_hash", names, &dim, &seed, &warmup, &hash_seed)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iLLp:wang_hash", names, &dim, &seed, &warmup, &hash_seed)) return NULL;
     spyp_generator *g = spyp_generator_make(SPYP_WANG_HASH);
-    if (g && spyp_random_parse(g, seed, warmup, hash_seed, "wang_hash") < 0) Py_CLEAR(g);
-    if (g) g->dims = dim;
+    if (g && spyp_random_parse(g, dim, seed, warmup, hash_seed, "wang_hash") < 0) Py_CLEAR(g);
     return (PyObject *)g;
 }
 
 static PyObject *spyp_rand_float(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "min", "max", "dim", "seed", "warmup", "hash_seed", NULL };
     int dim = 1, hash_seed = 1;
-    unsigned long long seed = 2640457667u;
-    unsigned int warmup = 0;
+    long long seed = 2640457667, warmup = 0;
     float low = 0, high = 1;
     SPYP_UNUSED(self);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ffiKIp:rand_float", names, &low, &high, &dim, &seed, &warmup, &hash_seed)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ffiLLp:rand_float", names, &low, &high, &dim, &seed, &warmup, &hash_seed)) return NULL;
     spyp_generator *g = spyp_generator_make(SPYP_RAND_FLOAT);
-    if (g && spyp_random_parse(g, seed, warmup, hash_seed, "rand_float") < 0) Py_CLEAR(g);
+    if (g && spyp_random_parse(g, dim, seed, warmup, hash_seed, "rand_float") < 0) Py_CLEAR(g);
     if (!g) return NULL;
-    g->dims = dim;
     g->low = low;
     g->high = high;
     return (PyObject *)g;
@@ -206,83 +208,148 @@ static PyMemberDef spyp_ref_members[] = {
     { NULL, 0, 0, 0, NULL },
 };
 
-// A number, vector or list of numbers goes in as scalars of the widest type; what comes back is the parameter's.
-int spyp_convert_inout(spyp_call *call, PyObject *value, spy_arg *arg, spy_result **out) {
-    spy_result *result = (spy_result *)spyp_arena_take(&call->arena, sizeof *result);
-    spy_arg given;
-    if (!result) return -1;
-    result->tensor = NULL;
-    result->type = NULL;
-    *out = result;
-    if (!value || value == Py_None) {
-        *arg = spy_out_result(NULL, result);
-        return 0;
-    }
-    if (spyp_convert(call, value, NULL, &given) < 0) return -1;
-    size_t count = 1, size = spy_dtype_size_bytes(given.dtype);
-    const void *data = given.value.data;
-    switch (given.kind) {
+// >>values that go in and come back
+
+// Makes an argument of numbers one that comes back. 1: done; 0: it is none; -1: an error is set.
+static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
+    const void *data = &arg->value;
+    size_t count = 1;
+    spy_dtype dtype = arg->dtype, wide = SPY_UINT64;
+    uint64_t number;
+    switch (arg->kind) {
     case SPY_ARG_BOOL:
     case SPY_ARG_UINT:
     case SPY_ARG_INT:
-        given.dtype = given.kind == SPY_ARG_BOOL ? SPY_BOOL : given.kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
-        size = spy_dtype_size_bytes(given.dtype);
-        data = &given.value;
-        break;
-    case SPY_ARG_FLOAT:
-        given.dtype = SPY_FLOAT64;
-        size = 8;
-        data = &given.value;
+    case SPY_ARG_FLOAT: // as what a parameter of open type would take it, unless digits would be lost
+        if (arg->kind == SPY_ARG_INT) wide = SPY_INT64;
+        if (arg->kind == SPY_ARG_FLOAT) wide = SPY_FLOAT64;
+        if (wide == SPY_FLOAT64 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_FLOAT64;
+        if (spyp_convert_numbers(&number, dtype, data, wide, 1, "value") < 0) return -1;
+        data = &number;
         break;
     case SPY_ARG_ARRAY:
-        for (size_t i = 0; i < given.count; i++) count *= (size_t)given.dims[i];
+        if (arg->direction != SPY_DIRECTION_DEFAULT) return 0; // it is written where it lies
+        data = arg->value.data;
+        for (size_t i = 0; i < arg->count; i++) count *= (size_t)arg->dims[i];
         break;
-    default: count = 0; break;
+    default: return 0;
     }
-    if (!count || count * size > SPY_RESULT_BYTES) {
-        PyErr_Format(PyExc_TypeError, "Unsupported type in a reference: expected a number or at most %d bytes of numbers, got %R", SPY_RESULT_BYTES,
-                     (PyObject *)Py_TYPE(value));
-        return -1;
+    size_t size = count * spy_dtype_size_bytes(dtype);
+    if (!count || size > SPY_RESULT_BYTES) return 0;
+    spyp_back *back = (spyp_back *)spyp_arena_take(&call->arena, sizeof *back);
+    if (!back) return -1;
+    memset(&back->result, 0, offsetof(spy_result, data));
+    memcpy(back->result.data, data, size);
+    back->result.dtype = dtype;
+    back->result.size_bytes = size;
+    back->next = call->backs;
+    call->backs = back;
+    *arg = spy_inout_result(NULL, &back->result);
+    *out = back;
+    return 1;
+}
+
+static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg, spyp_part *part) {
+    PyObject *key, *item, *type = PyDict_GetItemWithError(dict, spyp.s_type);
+    Py_ssize_t at = 0, n = PyDict_Size(dict);
+    spy_arg *fields = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields);
+    part->parts = (spyp_part *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *part->parts);
+    spy_args list = { fields, 0 };
+    if (PyErr_Occurred() || !fields || !part->parts) return -1;
+    for (part->count = 0; part->count < n && PyDict_Next(dict, &at, &key, &item); part->count++) {
+        spyp_part *inner = &part->parts[part->count];
+        const char *name = spyp_field_name(key);
+        memset(inner, 0, sizeof *inner);
+        inner->value = item;
+        if (!name) return -1;
+        if (item == type && strcmp(name, "_type") == 0) continue;
+        if (spyp_convert_part(call, item, &fields[list.count], inner) < 0) {
+            spyp_error_prefix(call, "field '%s': ", name);
+            return -1;
+        }
+        fields[list.count++].name = name;
     }
-    memcpy(result->data, data, count * size);
-    result->dtype = given.dtype;
-    result->size_bytes = count * size;
-    *arg = spy_inout_result(NULL, result);
-    return 0;
+    *arg = spy_arg_struct(NULL, list);
+    return type ? spyp_apply_map(call, type, arg) : 0;
+}
+
+int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part) {
+    memset(part, 0, sizeof *part);
+    part->value = value;
+    if (PyDict_Check(value)) { // a copy: other code may change the dict meanwhile
+        PyObject *copy = PyDict_Copy(value);
+        int kept = copy ? spyp_arena_keep(&call->arena, copy) : -1;
+        Py_XDECREF(copy);
+        return kept < 0 ? -1 : spyp_convert_part_dict(call, copy, arg, part);
+    }
+    if (spyp_convert(call, value, NULL, arg) < 0) return -1;
+    return spyp_make_back(call, arg, &part->back) < 0 ? -1 : 0;
+}
+
+static bool spyp_part_changed(const spyp_part *part) {
+    if (part->back) return part->back->result.type || part->back->result.tensor;
+    for (Py_ssize_t i = 0; i < part->count; i++)
+        if (spyp_part_changed(&part->parts[i])) return true;
+    return false;
+}
+
+PyObject *spyp_part_value(spyp_module *module, const spyp_part *part) {
+    if (!spyp_part_changed(part)) return Py_NewRef(part->value);
+    if (part->back) {
+        spy_tensor *tensor = part->back->result.tensor;
+        part->back->result.tensor = NULL;
+        return tensor ? spyp_tensor_make(spyp.tensor, module->device, tensor, (PyObject *)module)
+                      : spyp_value_from(module, &part->back->result);
+    }
+    PyObject *dict = PyDict_Copy(part->value), *key, *item;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; dict && i < part->count && PyDict_Next(part->value, &at, &key, &item); i++) {
+        PyObject *value = spyp_part_value(module, &part->parts[i]);
+        if (!value || PyDict_SetItem(dict, key, value) < 0) Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+// A reference that only takes a result.
+int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
+    spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
+    spyp_back *back = part ? (spyp_back *)spyp_arena_take(&call->arena, sizeof *back) : NULL;
+    if (!back) return -1;
+    memset(part, 0, sizeof *part);
+    memset(&back->result, 0, offsetof(spy_result, data));
+    back->next = call->backs;
+    call->backs = back;
+    part->value = Py_None;
+    part->back = back;
+    *arg = spy_out_result(NULL, &back->result);
+    return spyp_call_update(call, object, part);
 }
 
 static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
-    spy_result *result;
-    if (spyp_convert_inout(call, ((spyp_value_ref_object *)object)->value, arg, &result) < 0) return -1;
-    return spyp_call_update(call, object, result);
+    PyObject *value = ((spyp_value_ref_object *)object)->value;
+    if (!value || value == Py_None) return spyp_convert_ref_out(call, object, arg);
+    if (spyp_arena_keep(&call->arena, value) < 0) return -1;
+    if (!spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
+    spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
+    return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, part) : -1;
 }
 
-int spyp_value_ref_set(PyObject *object, spyp_module *module, const spy_result *result) {
-    if (!result) { // get_this() gave device memory: it has changed in place
-        PyObject *value = PyObject_CallMethodNoArgs(object, spyp.s_get_this);
-        PyObject *done = value ? PyObject_CallMethodOneArg(object, spyp.s_update_this, value) : NULL;
-        Py_XDECREF(value);
+// References get their values, objects with update_this() are told theirs.
+int spyp_give_updates(spyp_call *call) {
+    for (const spyp_update *u = call->updates; u; u = u->next) {
+        PyObject *value = spyp_part_value(call->function->module, u->part), *done = value;
+        if (!value) return -1;
+        if (PyObject_TypeCheck(u->object, spyp.value_ref)) {
+            Py_XSETREF(((spyp_value_ref_object *)u->object)->value, value);
+            continue;
+        }
+        done = PyObject_CallMethodOneArg(u->object, spyp.s_update_this, value);
+        Py_DECREF(value);
         Py_XDECREF(done);
-        return done ? 0 : -1;
+        if (!done) return -1;
     }
-    if (!result->type && !result->tensor) return 0; // an in parameter: nothing came back
-    PyObject *value = result->tensor ? spyp_tensor_make(spyp.tensor, module->device, result->tensor, (PyObject *)module)
-                                     : spyp_value_from(module, result);
-    if (!value) return -1;
-    if (PyObject_TypeCheck(object, spyp.value_ref)) {
-        Py_SETREF(((spyp_value_ref_object *)object)->value, value);
-        return 0;
-    }
-    PyObject *done = PyObject_CallMethodOneArg(object, spyp.s_update_this, value);
-    Py_DECREF(value);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
-}
-
-int spyp_note_this(spyp_call *call, PyObject *object, PyObject *value, spy_arg *arg) {
-    SPYP_UNUSED(value);
-    SPYP_UNUSED(arg);
-    return spyp_call_update(call, object, NULL);
+    return 0;
 }
 
 // >>packed arguments
@@ -303,9 +370,7 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
     PyObject *name = PyUnicode_FromString("pack"), *function = name ? spyp_function_make((spyp_module *)module, NULL, name) : NULL;
     spyp_device *d = ((spyp_module *)module)->device;
     if (function) {
-        call.function = (spyp_function *)function;
-        call.update_count = 0;
-        spyp_arena_begin(&call.arena);
+        spyp_call_begin(&call, (spyp_function *)function);
         if (spyp_convert(&call, value, NULL, &arg) == 0 && spyp_enter(d, "pack") == 0) {
             if (arg.direction == SPY_DIRECTION_ANY) arg.direction = SPY_DIRECTION_DEFAULT;
             spy_packed *packed = spy_pack(d->device, arg);
@@ -320,7 +385,7 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
             }
             result = (PyObject *)p;
         }
-        spyp_arena_end(&call.arena);
+        spyp_call_end(&call);
     }
     Py_XDECREF(name);
     Py_XDECREF(function);
@@ -387,24 +452,80 @@ static bool spyp_has_doubles(const spy_type_info *info) {
     return false;
 }
 
-bool spyp_takes_doubles(spyp_function *f) {
-    if (f->doubles) return f->doubles > 0;
-    f->doubles = -1;
+// The first declaration of the function; NULL: reflection does not know it. Enters the device.
+static const spy_decl *spyp_function_decl(spyp_function *f) {
+    char path[512];
     spyp_device *d = f->module->device;
-    const char *name = spyp_utf8(f->name);
-    if (!name || strchr(name, '<') || spyp_enter(d, "call") < 0) {
-        PyErr_Clear();
-        return false;
+    const char *name = f->function ? spyp_utf8(f->name) : NULL;
+    size_t n = 0;
+    int depth = 0;
+    for (; name && *name && n + 1 < sizeof path; name++) { // generic arguments are no part of a path
+        depth += *name == '<';
+        if (!depth) path[n++] = *name;
+        depth -= *name == '>';
     }
-    d->quiet = true;
-    const spy_decl *decl = spy_find_decl(f->module->module, name);
+    path[n] = 0;
+    if (!name || *name || spyp_enter(d, "call") < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+    d->quiet = true; // to look is no failure
+    const spy_decl *decl = spy_find_decl(f->module->module, path);
     if (!decl) (void)spy_take_error(d->device);
     d->quiet = false;
     spyp_leave(d);
-    for (; decl && f->doubles < 0; decl = spy_next_overload(decl))
-        for (uint32_t i = 0; i < decl->child_count; i++)
-            if (decl->children[i].kind == SPY_DECL_PARAMETER && spyp_has_doubles(decl->children[i].type)) f->doubles = 1;
-    return f->doubles > 0;
+    return decl;
+}
+
+bool spyp_function_is(spyp_function *f, unsigned int trait) {
+    if (f->traits) return f->traits & trait;
+    const spy_decl *decl = spyp_function_decl(f);
+    f->traits = SPYP_TRAIT_KNOWN | (decl ? 0 : SPYP_TRAIT_CHANGES);
+    for (; decl; decl = spy_next_overload(decl)) {
+        if (decl->flags & SPY_DECL_MUTATING) f->traits |= SPYP_TRAIT_CHANGES;
+        for (uint32_t i = 0; i < decl->child_count; i++) {
+            if (decl->children[i].kind != SPY_DECL_PARAMETER) continue;
+            if (decl->children[i].flags & SPY_DECL_OUT) f->traits |= SPYP_TRAIT_CHANGES;
+            if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
+        }
+    }
+    return f->traits & trait;
+}
+
+// The name of an overload's parameter by its position, an instance first unless one is bound; NULL: it has fewer.
+static const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position) {
+    if (decl->kind == SPY_DECL_METHOD && !(decl->flags & SPY_DECL_STATIC) && !bound && position-- == 0) return "this";
+    for (uint32_t i = 0; i < decl->child_count; i++)
+        if (decl->children[i].kind == SPY_DECL_PARAMETER && position-- == 0) return decl->children[i].name;
+    return NULL;
+}
+
+PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) {
+    bool bound = f->chain && f->chain->self;
+    for (const spy_decl *decl = spyp_function_decl(f); decl; decl = spy_next_overload(decl)) {
+        const char *name = spyp_parameter_name(decl, bound, position);
+        PyObject *found = name ? PyDict_GetItemString(dict, name) : NULL;
+        if (found) return found;
+    }
+    return NULL;
+}
+
+int spyp_check_parameters(spyp_function *f, PyObject *dict, const char *what) {
+    const spy_decl *first = spyp_function_decl(f);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (first && PyDict_Next(dict, &at, &key, &value)) {
+        bool known = PyUnicode_CompareWithASCIIString(key, "_result") == 0;
+        for (const spy_decl *decl = first; decl && !known; decl = spy_next_overload(decl)) {
+            const char *name;
+            for (Py_ssize_t i = 0; !known && (name = spyp_parameter_name(decl, false, i)) != NULL; i++)
+                known = PyUnicode_CompareWithASCIIString(key, name) == 0;
+        }
+        if (known) continue;
+        PyErr_Format(PyExc_ValueError, "%U.%s: No parameter named '%U'", f->name, what, key);
+        return -1;
+    }
+    return 0;
 }
 
 // >>the cursor of Function.write(): cursor.path.to.field = value, cursor["path"] = value, cursor.write(dict)

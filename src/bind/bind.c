@@ -121,6 +121,10 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (v->whole && leaf->batch_rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -248,19 +252,37 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
+// A vector given by fields: x, y, z and w.
+static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
+    static const char *const names[] = { "x", "y", "z", "w" };
+    memset(components, 0, 4 * sizeof *components);
+    for (uint32_t i = 0; i < type->columns && i < 4; i++) {
+        components[i].name = names[i];
+        components[i].type = type->element;
+    }
+    return type->columns < 4 ? type->columns : 4;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
-    if (v->child_count != type->field_count) {
-        // Too many are found below by name; here for the count alone.
-        if (v->child_count > type->field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
-                           type->field_count, v->child_count);
+    spyi_field components[4];
+    const spyi_field *fields = type->fields;
+    uint32_t field_count = type->field_count;
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        field_count = spyi_vector_fields(type, components);
+        fields = components;
     }
-    int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
+    if (type->kind != SPYI_TYPE_STRUCT && !field_count) return spyi_mismatch(a, path, type, v, "");
+    if (v->child_count != field_count) {
+        // Too many are found below by name; here for the count alone.
+        if (v->child_count > field_count)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
+                           field_count, v->child_count);
+    }
+    int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
+    for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
     bool good = true;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
@@ -268,29 +290,29 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         uint32_t f = position;
         if (!field_name || !field_name[0]) position++;
         else
-            for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
-        if (f >= type->field_count) {
+            for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
+        if (f >= field_count) {
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
                            field_name ? field_name : "");
         } else if (children[f] >= 0) {
             good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
-                           type->fields[f].name);
+                           fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
             spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
-                          type->fields[f].name);
-            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
+                          fields[f].name);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
-    for (uint32_t f = 0; good && f < type->field_count; f++)
+    for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           type->fields[f].name, type->display);
+                           fields[f].name, type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < type->field_count; f++) {
+        for (uint32_t f = 0; good && f < field_count; f++) {
             spyi_node copy = a->bound.nodes[children[f]];
             int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
             good = at >= 0;
@@ -301,7 +323,7 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
             }
         }
         a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = type->field_count;
+        a->bound.nodes[node].count = field_count;
     }
     free(children);
     return good;

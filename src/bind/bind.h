@@ -14,6 +14,7 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
+    bool whole;           // an explicit mapping of no dimensions
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;

@@ -177,10 +177,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        if (arg->map_count > SPY_MAX_RANK)
+        v->whole = arg->map_count == SPYI_MAP_WHOLE;
+        if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -190,7 +191,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = v->map_count;
+        key[3] = (uint8_t)arg->map_count;
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;

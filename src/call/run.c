@@ -442,7 +442,7 @@ static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_value *v = &s->values->items[leaf->value];
     if (v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
-    if (v->kind != SPY_ARG_RESULT) return;
+    if (v->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = v->arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =
