@@ -252,6 +252,7 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
 spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs);
 
 // >>results
 
