@@ -168,7 +168,8 @@
 //                                   not converted. Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
-//     spy_arg_struct                a struct field by field, by name or position, all of them: numbers,
+//     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
+//                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
 //                                   tensors or spy_out_*
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
@@ -429,8 +430,8 @@
 // >>guide 21: buffers and shader parameters
 //
 // A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
-// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T or of its
-// scalars in trailing dimensions. A view must begin at a multiple of the device's alignment (the error says
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T, of its
+// scalars in trailing dimensions, or of "void", whose bytes are then Ts. A view must begin at a multiple of the device's alignment (the error says
 // which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
 // it. Element-wise arguments may stand beside all of these.
 //
@@ -747,6 +748,10 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *d
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
+
+// Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Threads: one at a time.
+spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
 #define SPY_FEATURE_FLOAT16 0x1u
@@ -1149,7 +1154,8 @@ typedef struct spy_tensor spy_tensor;
 typedef struct spy_tensor_desc {
     spy_shape shape;          // default: rank 0, one element; sizes may be 0
     spy_dtype dtype;          // scalar elements; default float32
-    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...
+    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...; "void" is memory in bytes,
+                              // which goes to buffers and pointers of any type, laid out by the scalar rules
     spy_module *module;       // where `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
     size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match
@@ -1381,6 +1387,8 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
+#define SPYI_MAP_WHOLE 255u
+
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
     const spy_arg *items;
@@ -1417,7 +1425,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -1485,7 +1493,7 @@ spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // A struct given field by field; each field is any argument, tensors and further structs included. All fields must
-// be given. The list must stay alive until the call.
+// be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
 spy_arg spy_arg_struct(const char *name, spy_args fields);
 
 // Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
@@ -1538,6 +1546,7 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
+// No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
@@ -5543,6 +5552,9 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
                                           uint32_t count, size_t device_size, size_t device_align);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
+// What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
+SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
+SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
@@ -6735,6 +6747,14 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     t.name = spyi_strdup(name);
     t.display = spyi_strdup(name);
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_memory(spyi_types *types) {
+    return spyi_type_enum(types, "void", SPY_UINT8);
+}
+
+bool spyi_type_is_memory(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
 }
 
 // How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
@@ -12064,7 +12084,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count;
+    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
@@ -12894,6 +12914,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         return spyi_type_scalar(device->types, dtype);
     }
     const spyi_type *found = spyi_type_parse(device->types, type);
+    if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
     if (!found && module) {
         spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
         if (!object || object->device != device) {
@@ -12908,7 +12929,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   module ? "%s: type '%s' is not known to module '%s'"
                          : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
                   function, type, module ? module->name : "");
-    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID || found->device_size == 0) {
+    } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
                   "and structs of these)",
@@ -16753,6 +16774,22 @@ spy_status spy_trim(spy_device *device) {
     return status;
 }
 
+spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_set_dump_directory");
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    char *copy = directory ? spyi_strdup(directory) : NULL;
+    if (directory && !copy) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
+    } else {
+        free(device->dump_directory);
+        device->dump_directory = copy;
+    }
+    spyi_leave(device);
+    return status;
+}
+
 // >>information
 
 spy_device_info spy_get_device_info(const spy_device *device) {
@@ -16814,6 +16851,7 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
+    bool whole;           // an explicit mapping of no dimensions
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -17234,10 +17272,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        if (arg->map_count > SPY_MAX_RANK)
+        v->whole = arg->map_count == SPYI_MAP_WHOLE;
+        if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -17247,7 +17286,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = v->map_count;
+        key[3] = (uint8_t)arg->map_count;
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
@@ -17656,6 +17695,7 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
+    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
     if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
@@ -17827,6 +17867,10 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (v->whole && leaf->batch_rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -17954,19 +17998,37 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
+// A vector given by fields: x, y, z and w.
+static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
+    static const char *const names[] = { "x", "y", "z", "w" };
+    memset(components, 0, 4 * sizeof *components);
+    for (uint32_t i = 0; i < type->columns && i < 4; i++) {
+        components[i].name = names[i];
+        components[i].type = type->element;
+    }
+    return type->columns < 4 ? type->columns : 4;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
-    if (v->child_count != type->field_count) {
-        // Too many are found below by name; here for the count alone.
-        if (v->child_count > type->field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
-                           type->field_count, v->child_count);
+    spyi_field components[4];
+    const spyi_field *fields = type->fields;
+    uint32_t field_count = type->field_count;
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        field_count = spyi_vector_fields(type, components);
+        fields = components;
     }
-    int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
+    if (type->kind != SPYI_TYPE_STRUCT && !field_count) return spyi_mismatch(a, path, type, v, "");
+    if (v->child_count != field_count) {
+        // Too many are found below by name; here for the count alone.
+        if (v->child_count > field_count)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
+                           field_count, v->child_count);
+    }
+    int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
+    for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
     bool good = true;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
@@ -17974,29 +18036,29 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         uint32_t f = position;
         if (!field_name || !field_name[0]) position++;
         else
-            for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
-        if (f >= type->field_count) {
+            for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
+        if (f >= field_count) {
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
                            field_name ? field_name : "");
         } else if (children[f] >= 0) {
             good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
-                           type->fields[f].name);
+                           fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
             spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
-                          type->fields[f].name);
-            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
+                          fields[f].name);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
-    for (uint32_t f = 0; good && f < type->field_count; f++)
+    for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           type->fields[f].name, type->display);
+                           fields[f].name, type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < type->field_count; f++) {
+        for (uint32_t f = 0; good && f < field_count; f++) {
             spyi_node copy = a->bound.nodes[children[f]];
             int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
             good = at >= 0;
@@ -18007,7 +18069,7 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
             }
         }
         a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = type->field_count;
+        a->bound.nodes[node].count = field_count;
     }
     free(children);
     return good;
@@ -19806,12 +19868,17 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
+// Of a struct's field, or of a vector's component.
+static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
+    return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
+}
+
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
     for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
         spy_status status =
-            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
         if (status != SPY_OK) return status;
     }
     if (n->leaf < 0) return SPY_OK;
@@ -20197,7 +20264,8 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
     if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
+    bool good = family && leaf->element &&
+                (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
                 value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;
@@ -20251,6 +20319,9 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
+    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
+        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+                      spyi_type_device_stride(leaf->element), (unsigned long long)size);
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
@@ -20459,7 +20530,9 @@ static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_l
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
         spyi_fit fit;
-        good = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank;
+        memset(&fit, 0, sizeof fit);
+        good = spyi_type_is_memory(value->type) ||
+               (element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank);
         leaf->reads = true;
         leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
         leaf->consumed = value->rank;
@@ -21016,6 +21089,15 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
             return true;
         }
         return false;
+    }
+    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
+        static const char names[] = "xyzw";
+        const char *name = strchr(names, (*path)[1]);
+        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
+        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
+        at->type = type->element;
+        *path += 2;
+        return true;
     }
     int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
                     : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
@@ -22630,7 +22712,7 @@ static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_value *v = &s->values->items[leaf->value];
     if (v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
-    if (v->kind != SPY_ARG_RESULT) return;
+    if (v->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = v->arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =

@@ -463,3 +463,17 @@ static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
 PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs) {
     return spyp_with_arguments(self, args, 0, kwargs, true, "time", spyp_verb_time, NULL);
 }
+
+static PyObject *spyp_verb_resolve(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    SPYP_UNUSED(data);
+    spy_resolution *resolution = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
+    if (!resolution) return spyp_raise(f->module->device);
+    PyObject *result = spyp_resolution_make(resolution);
+    spy_release_resolution(resolution);
+    return result;
+}
+
+PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "resolve", spyp_verb_resolve, NULL);
+}

@@ -253,10 +253,18 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (found == 0) PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     if (found <= 0) return -1;
     if (array.dtype == SPY_DTYPE_DEFAULT) return spyp_convert_records(call, &array, arg);
-    if (array.shape.rank == 0 && !array.writable) return spyp_convert_array_scalar(&array, arg);
+    if (array.shape.rank == 0 && !array.writable && !array.place) return spyp_convert_array_scalar(&array, arg);
     *arg = spy_arg_array(NULL, array.dtype, array.shape, array.data);
-    if (array.writable) arg->direction = SPY_DIRECTION_ANY;
-    return 0;
+    int back = array.place ? spyp_array_write_back(call, &array) : 0;
+    if (array.writable || back > 0) arg->direction = SPY_DIRECTION_ANY;
+    return back < 0 ? -1 : 0;
+}
+
+void spyp_input_only(spy_arg *arg) {
+    if (arg->direction == SPY_DIRECTION_ANY) arg->direction = SPY_DIRECTION_DEFAULT;
+    union { const spy_arg *in; spy_arg *out; } fields; // they lie in our arena
+    fields.in = arg->kind == SPY_ARG_STRUCT ? arg->value.fields : NULL;
+    for (size_t i = 0; fields.in && i < arg->count; i++) spyp_input_only(&fields.out[i]);
 }
 
 // >>objects with get_this() and update_this()
@@ -287,6 +295,7 @@ enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS, NUMBER };
 const spyp_converter *spyp_converter_of(PyObject *object) {
     spyp_math_info info;
     const spyp_converter *own;
+    if ((own = spyp_extension_converter(object)) || PyErr_Occurred()) return own;
     if (PyBool_Check(object)) return &spyp_converter_table[BOOL];
     if (PyObject_TypeCheck(object, spyp.tensor)) return &spyp_converter_table[TENSOR];
     if (spyp_math_view(object, &info)) return &spyp_converter_table[MATH];

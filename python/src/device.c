@@ -38,7 +38,10 @@ int spyp_enter(spyp_device *d, const char *what) {
     return -1;
 }
 
+static void spyp_release_held(spyp_device *d);
+
 void spyp_leave(spyp_device *d) {
+    if (SPYP_UNLIKELY(d->held != NULL) && d->depth == 1) spyp_release_held(d);
     if (--d->depth) return;
     d->owner = 0;
     if (!d->waiting || d->woken) return;
@@ -102,19 +105,42 @@ static void spyp_notify(PyObject *function, PyObject *first, PyObject *second) {
     PyErr_Restore(type, value, trace);
 }
 
+// To the device's log, or the package's.
+static void spyp_log(spyp_device *d, long level, PyObject *text) {
+    PyObject *function = Py_XNewRef(d->log ? d->log : spyp.logger), *number = PyLong_FromLong(level);
+    if (function) spyp_notify(function, number, text);
+    Py_XDECREF(number);
+    Py_XDECREF(function);
+}
+
+// An error that is being raised is told by the exception; the log gets it as a debug message, but for what the compiler
+// says, which is logged as well.
+static void spyp_release_held(spyp_device *d) {
+    PyObject *text = d->held;
+    bool raised = PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.compile_error);
+    d->held = NULL;
+    spyp_log(d, raised ? SPY_LOG_DEBUG : SPY_LOG_ERROR, text);
+    Py_DECREF(text);
+}
+
 static void spyp_on_log(spy_log_level level, const char *message, void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
     if (d->quiet) return;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *function = d->log ? d->log : spyp.logger;
     if (d->printed && level == SPY_LOG_INFO) {
         PyObject *line = spyp_format("%s\n", message);
         if (!line || PyList_Append(d->printed, line) < 0) PyErr_Clear();
         Py_XDECREF(line);
-    } else if (function) {
-        PyObject *number = PyLong_FromLong((long)level), *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
-        spyp_notify(function, number, text);
-        Py_XDECREF(number);
+    } else {
+        PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+        if (text && level == SPY_LOG_ERROR && d->depth && d->owner == PyThread_get_thread_ident()) {
+            PyObject *first = d->held;
+            d->held = Py_NewRef(text);
+            if (first) spyp_log(d, SPY_LOG_ERROR, first);
+            Py_XDECREF(first);
+        } else {
+            spyp_log(d, (long)level, text);
+        }
         Py_XDECREF(text);
     }
     PyGILState_Release(state);
@@ -254,7 +280,7 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->adapter_name = adapter_name;
         desc->log.func = spyp_on_log;
         desc->log.user_data = d;
-        desc->log.level = SPY_LOG_INFO;
+        desc->log.level = SPY_LOG_WARNING; // and what kernels print, always
         desc->progress.func = spyp_on_progress;
         desc->progress.user_data = d;
         desc->blocking.func = spyp_on_block;
@@ -264,11 +290,11 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         d->owner = PyThread_get_thread_ident();
         d->depth = 1;
         d->device = spy_create_device(desc);
-        spyp_leave(d);
         if (!d->device) {
             spyp_raise(NULL);
             status = -1;
         }
+        spyp_leave(d);
     }
     spyp_arena_end(&arena);
     return status;
@@ -381,6 +407,7 @@ static int spyp_device_clear(PyObject *self) {
     Py_CLEAR(d->log);
     Py_CLEAR(d->progress);
     Py_CLEAR(d->reports);
+    Py_CLEAR(d->held);
     Py_CLEAR(d->close_callbacks);
     Py_CLEAR(d->reload_callbacks);
     Py_CLEAR(d->types);
@@ -423,8 +450,9 @@ static PyObject *spyp_device_submit(PyObject *self, PyObject *ignored) {
     spy_submit_id id = spy_flush(d->device);
     spy_error error = { SPY_OK, "" };
     if (!id) error = spy_take_error(d->device);
+    if (error.code != SPY_OK) spyp_raise_status(error.code, error.message);
     spyp_leave(d);
-    return error.code == SPY_OK ? PyLong_FromUnsignedLongLong(id) : spyp_raise_status(error.code, error.message);
+    return error.code == SPY_OK ? PyLong_FromUnsignedLongLong(id) : NULL;
 }
 
 static PyObject *spyp_device_wait_for_submit(PyObject *self, PyObject *arg) {
@@ -489,6 +517,33 @@ static PyObject *spyp_device_trim(PyObject *self, PyObject *ignored) {
     if (good && spy_trim(d->device) != SPY_OK) good = spyp_raise(d) != NULL;
     spyp_leave(d);
     if (!good) return NULL;
+    Py_RETURN_NONE;
+}
+
+// (gpu_ns, host_ns): one moment on both clocks.
+static PyObject *spyp_device_calibration(PyObject *self, PyObject *ignored) {
+    spyp_device *d = (spyp_device *)self;
+    SPYP_UNUSED(ignored);
+    if (spyp_enter(d, "Device.get_timestamp_calibration") < 0) return NULL;
+    spy_calibration c = { 0, 0 };
+    spy_status status = spy_get_calibration(d->device, &c);
+    if (status != SPY_OK) spyp_raise(d);
+    spyp_leave(d);
+    return status == SPY_OK ? Py_BuildValue("KK", (unsigned long long)c.gpu_ns, (unsigned long long)c.host_ns) : NULL;
+}
+
+static PyObject *spyp_device_set_dump(PyObject *self, PyObject *path) {
+    spyp_device *d = (spyp_device *)self;
+    PyObject *bytes = NULL;
+    spy_status status = SPY_ERROR_RELEASED;
+    if (path != Py_None && !PyUnicode_FSConverter(path, &bytes)) return NULL;
+    if (spyp_enter(d, "set_dump_generated_shaders") == 0) {
+        status = spy_set_dump_directory(d->device, bytes ? PyBytes_AsString(bytes) : NULL);
+        if (status != SPY_OK) spyp_raise(d);
+        spyp_leave(d);
+    }
+    Py_XDECREF(bytes);
+    if (status != SPY_OK) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -642,6 +697,8 @@ static PyMethodDef spyp_device_methods[] = {
     { "is_submit_finished", spyp_device_is_finished, METH_O, "Whether the work up to an id has finished. Never waits." },
     { "_info", spyp_device_info, METH_NOARGS, "What the device is, as a dict." },
     { "stats", spyp_device_stats, METH_NOARGS, "Counts since the device was made: calls, dispatches, barriers, submits, bytes." },
+    { "_calibration", spyp_device_calibration, METH_NOARGS, "(gpu_ns, host_ns): one moment on the GPU's clock and the host's." },
+    { "_set_dump_directory", spyp_device_set_dump, METH_O, "Where generated kernels are written from now on; None: nowhere." },
     { "trim", spyp_device_trim, METH_NOARGS, "Give unused pooled memory back to the driver." },
     { "register_device_close_callback", spyp_device_on_close, METH_O, "Call function(device) before the device is released." },
     { "register_shader_hot_reload_callback", spyp_device_on_hot_reload, METH_O,

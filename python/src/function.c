@@ -211,7 +211,7 @@ static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
             spyp_error_prefix(call, "%U: '%s': ", call->function->name, name);
             return -1;
         }
-        if (items[out->count].direction == SPY_DIRECTION_ANY) items[out->count].direction = SPY_DIRECTION_DEFAULT;
+        spyp_input_only(&items[out->count]);
         out->count++;
     }
     return 0;

@@ -22,7 +22,7 @@ PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *b
 
 int spyp_methods_add(PyTypeObject *type, PyMethodDef *methods) {
     for (PyMethodDef *m = methods; m->ml_name; m++) {
-        PyObject *descriptor = PyDescr_NewMethod(type, m);
+        PyObject *descriptor = m->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(type, m) : PyDescr_NewMethod(type, m);
         int set = descriptor ? PyObject_SetAttrString((PyObject *)type, m->ml_name, descriptor) : -1;
         Py_XDECREF(descriptor);
         if (set < 0) return -1;
@@ -80,7 +80,11 @@ void spyp_arena_end(spyp_arena *arena) {
         PyMem_Free(arena->more);
         arena->more = next;
     }
+    if (!arena->kept) return;
+    PyObject *type, *value, *trace; // what is released may run code, which an error of ours must not reach
+    PyErr_Fetch(&type, &value, &trace);
     Py_CLEAR(arena->kept);
+    PyErr_Restore(type, value, trace);
 }
 
 void *spyp_arena_take(spyp_arena *arena, size_t size) {
@@ -145,8 +149,11 @@ static int spyp_exceptions_ready(PyObject *module) {
     spyp.lookup_error = spyp_exception_add(module, "slangpy.NameNotFoundError",
                                            "A name, file or object that was not found. Also a LookupError.", spyp.error,
                                            PyExc_LookupError);
+    spyp.compile_error = spyp_exception_add(module, "slangpy.SlangCompileError",
+                                            "Slang code that does not compile: the compiler's text, with file and line.",
+                                            spyp.error, NULL);
     spyp.attribute_error = PyExc_AttributeError;
-    return spyp.type_error && spyp.value_error && spyp.lookup_error ? 0 : -1;
+    return spyp.compile_error && spyp.type_error && spyp.value_error && spyp.lookup_error ? 0 : -1;
 }
 
 PyObject *spyp_exception_of(spy_status status) {
@@ -157,6 +164,7 @@ PyObject *spyp_exception_of(spy_status status) {
     case SPY_ERROR_SHAPE_MISMATCH:
     case SPY_ERROR_OUT_OF_RANGE: return spyp.value_error;
     case SPY_ERROR_NOT_FOUND: return spyp.lookup_error;
+    case SPY_ERROR_COMPILE: return spyp.compile_error;
     case SPY_ERROR_OUT_OF_MEMORY: return PyExc_MemoryError;
     default: return spyp.error;
     }
@@ -189,6 +197,7 @@ static int spyp_names_ready(void) {
         { &spyp.s_name, "name" },
         { &spyp.s_this, "this" },
         { &spyp.s_signature, "slangpy_signature" },
+        { &spyp.s_to_cursor, "to_cursor" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return -1;
@@ -217,7 +226,9 @@ static int spyp_module_exec(PyObject *module) {
     spyp.module = module;
     if (spyp_names_ready() < 0 || spyp_exceptions_ready(module) < 0 || spyp_device_ready(module) < 0 ||
         spyp_modules_ready(module) < 0 || spyp_function_ready(module) < 0 || spyp_tensor_ready(module) < 0 ||
-        spyp_values_ready(module) < 0 || spyp_math_ready(module) < 0)
+        spyp_values_ready(module) < 0 || spyp_buffer_ready(module) < 0 || spyp_encoder_ready(module) < 0 ||
+        spyp_math_ready(module) < 0 || spyp_reflection_ready(module) < 0 || spyp_resolve_ready(module) < 0 ||
+        spyp_extension_ready(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
 }

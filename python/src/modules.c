@@ -39,6 +39,14 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
         if (s->info->kind == SPY_TYPE_SCALAR) dtype->scalar = s->info->dtype;
         return 0;
     }
+    const spy_type_info *info = spyp_reflection_type(object, &dtype->from);
+    if (info) {
+        dtype->keeps = Py_NewRef(object);
+        dtype->module = dtype->from->module;
+        dtype->type = info->name;
+        if (info->kind == SPY_TYPE_SCALAR) dtype->scalar = info->dtype;
+    }
+    if (info || PyErr_Occurred()) return info ? 0 : -1;
     if (object == (PyObject *)&PyFloat_Type) dtype->scalar = SPY_FLOAT32;
     else if (object == (PyObject *)&PyLong_Type) dtype->scalar = SPY_INT32;
     else if (object == (PyObject *)&PyBool_Type) dtype->scalar = SPY_BOOL;
@@ -569,6 +577,7 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
     spyp_arena_begin(&arena);
     Py_ssize_t n = links ? PyTuple_Size(links) : -1;
     spy_module **modules = n >= 0 ? (spy_module **)spyp_arena_take(&arena, (size_t)(n + 1) * sizeof *modules) : NULL;
+    if (!options || options == Py_None) options = PyDict_GetItemString(d->extra, "compiler_options"); // the device's
     bool good = modules && spyp_module_options(&arena, options, where, desc) == 0;
     for (Py_ssize_t i = 0; good && i < n; i++) {
         PyObject *m = PyTuple_GetItem(links, i);

@@ -174,6 +174,12 @@ static int spyp_write_struct(spyp_module *module, const spy_type_info *info, PyO
 
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what) {
     size_t scalar = spy_dtype_size_bytes(info->dtype);
+    PyObject *other = spyp_extension_value(value); // of a class that says itself what it is in memory
+    if (other || PyErr_Occurred()) {
+        int status = other ? spyp_value_write(module, info, other, data, what) : -1;
+        Py_XDECREF(other);
+        return status;
+    }
     switch (info->kind) {
     case SPY_TYPE_ENUM:
     case SPY_TYPE_SCALAR: return spyp_scalar_write(info->dtype, value, data);

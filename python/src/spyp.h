@@ -5,6 +5,7 @@
 //   call.c        vectorcall: Python arguments to spy_call     convert.c  a converter for each kind of Python value
 //   arrays.c      buffer protocol, DLPack, CUDA arrays         result.c   results to Python values
 //   tensor.c      Tensor and NDBuffer                          values.c   generators, references, packed arguments
+//   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
 //   math_*.c      float3, float4x4, ...
 #ifndef SPYP_H
 #define SPYP_H
@@ -23,15 +24,19 @@
 typedef struct spyp_state {
     PyObject *module;
     // exceptions, by status
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error;
     // types
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
-        *packed, *recorder;
+        *packed, *recorder, *encoder, *commands;
     // interned names
     PyObject *s_result, *s_append_to, *s_thread_count, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
+    PyTypeObject *reflections[10], *binding, *resolution; // reflections: by spyp_reflected
+    PyObject *s_to_cursor;
+    PyObject *python_types, *cursor_types; // dict: type -> function(value), see extension.c
     PyObject *numpy;  // the module, once it was needed
     PyObject *logger; // function(level, message), or NULL
+    PyTypeObject *write_back, *cursor, *element_cursor; // arrays.c, cursor.c
     unsigned long fork_count;
 } spyp_state;
 extern spyp_state spyp;
@@ -50,6 +55,7 @@ typedef struct spyp_device {
     uint32_t blocked;         // depth of spy_blocking
     unsigned long fork_count; // of the process that made it
     PyObject *log, *progress, *reports; // callables, or NULL
+    PyObject *held; // the error that was logged last, until it is known whether it is raised, or NULL
     PyObject *printed; // list that collects what kernels print, or NULL
     PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
@@ -134,6 +140,11 @@ typedef struct spyp_host_array {
     size_t size_bytes;
     bool writable;        // data is the array's own memory and may be written
     Py_buffer *view;
+    PyObject *object;     // of structs: what has their fields by name; borrowed
+    void *place;          // where the elements lie that `data` is a copy of, when they may be written; else NULL
+    size_t item;          // bytes of one, at place
+    int64_t strides[SPY_MAX_RANK]; // at place, in bytes
+    bool swapped;         // byte order at place
 } spyp_host_array;
 
 // >>calls
@@ -176,6 +187,7 @@ typedef struct spyp_converter {
 
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
+void spyp_input_only(spy_arg *arg); // host arrays in it are only read
 // `object`, a ValueRef or one with update_this(), is told of the value that `part` becomes.
 int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part);
 // Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
@@ -251,8 +263,22 @@ int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *w
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
 spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+// Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
+// with an error. buffer.c
+spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs);
+
+// >>reflection, extension
+
+// The type that a TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is neither.
+const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module);
+PyObject *spyp_resolution_make(const spy_resolution *resolution);
+PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs); // call.c
+// A value of a class that users have registered: `converter` makes an argument of it; NULL: it is none.
+const spyp_converter *spyp_extension_converter(PyObject *object);
+// What such a value is in memory (a new reference); NULL without an error: itself.
+PyObject *spyp_extension_value(PyObject *object);
 
 // >>results
 
@@ -273,12 +299,36 @@ PyObject *spyp_shape_tuple(const spy_shape *shape);
 // 1: filled; 0: no array; -1: an error is set (an array of a kind that cannot be used).
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array);
 int spyp_is_array(PyObject *object);
+// What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
+int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 // Numbers of another type; floats to integers and what does not fit are errors. 0, or -1 with an error.
 int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what);
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped); // DEFAULT: none
 const char *spyp_format_of_dtype(spy_dtype dtype);
 PyObject *spyp_numpy(void);                     // the module, new reference; ImportError with what to do
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner); // dtype and further dimensions
+
+// The dimensions that a type's vectors, matrices and arrays add; gives what is left: a scalar, struct ..., or NULL.
+const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner);
+
+// >>records.c: host data into values of any type
+// The names of a dict's or structured array's fields, as a new tuple or list; NULL without an error: it has none.
+PyObject *spyp_field_names(PyObject *object);
+// The one scalar type of all numbers in a value, and how many there are; DEFAULT: several.
+spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count);
+// Packs `count` values in C's layout into `out`, from numbers, a structured array or a dict of either, by field names.
+// `info`: their type, or NULL with `scalar`. 0, or -1 with an error.
+int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype scalar, PyObject *object, int64_t count, char *out,
+                     const char *what);
+
+// >>export.c: tensors as arrays of other libraries
+int spyp_export_ready(PyObject *module);
+const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info); // inside the device; NULL: scalars, or an error
+
+// >>cursor.c
+// A BufferCursor over elements first .. first + count of a tensor; `owner` lives as long as it does. NULL with an error.
+PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *owner, PyObject *module, int64_t first, int64_t count);
+int spyp_cursor_ready(PyObject *module);
 
 // >>values.c: converters of their own
 const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these
@@ -295,7 +345,11 @@ int spyp_modules_ready(PyObject *module);
 int spyp_function_ready(PyObject *module);
 int spyp_tensor_ready(PyObject *module);
 int spyp_values_ready(PyObject *module);
-
+int spyp_buffer_ready(PyObject *module);
+int spyp_encoder_ready(PyObject *module);
+int spyp_reflection_ready(PyObject *module);
+int spyp_resolve_ready(PyObject *module);
+int spyp_extension_ready(PyObject *module);
 // >>helpers of all files
 
 PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference
@@ -325,8 +379,10 @@ static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, P
 
 #if defined(__GNUC__)
 #define SPYP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #else
 #define SPYP_LIKELY(x) (x)
+#define SPYP_UNLIKELY(x) (x)
 #endif
 
 #endif // SPYP_H

@@ -230,7 +230,7 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
         spyp_leave(d);
         if (tensor) result = spyp_tensor_make(type, d, tensor, (PyObject *)from);
     }
-    Py_XDECREF(standard);
+    SPYP_DECREF(standard);
     Py_XDECREF(parsed.keeps);
     return result;
 }
@@ -256,22 +256,87 @@ static PyObject *spyp_tensor_zeros(PyObject *type, PyObject *args, PyObject *kwa
     return spyp_tensor_fresh(type, args, kwargs, true, "Tensor.zeros");
 }
 
-// NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype).
+// One value for all elements. Inside the device.
+static int spyp_tensor_fill_value(spyp_tensor *t, PyObject *value) {
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    const spy_type_info *type = spyp_element_info(t, &info);
+    if (PyErr_Occurred()) return -1;
+    size_t size = type ? type->size_bytes : spy_dtype_size_bytes(info.dtype);
+    void *element = PyMem_Calloc(1, size + 1);
+    if (!element) PyErr_NoMemory();
+    int status = !element ? -1
+                 : type   ? spyp_value_write((spyp_module *)t->module, type, value, element, "Tensor.full: argument 'fill_value'")
+                          : spyp_scalar_write(info.dtype, value, element);
+    if (status == 0 && info.element_count && spy_tensor_fill_data(t->tensor, element, size) != SPY_OK) {
+        spyp_raise(t->device);
+        status = -1;
+    }
+    PyMem_Free(element);
+    return status;
+}
+
+static PyObject *spyp_tensor_full(PyObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "device", "shape", "fill_value", "dtype", NULL };
+    PyObject *device, *shape, *value, *dtype = NULL;
+    spy_shape sizes;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O:Tensor.full", names, &device, &shape, &value, &dtype)) return NULL;
+    spyp_device *d = spyp_device_of(device, "Tensor.full");
+    if (!d || spyp_shape_parse(shape, "Tensor.full: argument 'shape'", &sizes) < 0) return NULL;
+    PyObject *made = spyp_tensor_create((PyTypeObject *)type, d, &sizes, dtype, false, "Tensor.full");
+    if (!made) return NULL;
+    int status = spyp_enter(d, "Tensor.full");
+    if (status == 0) {
+        status = spyp_tensor_fill_value((spyp_tensor *)made, value);
+        spyp_leave(d);
+    }
+    if (status < 0) Py_CLEAR(made);
+    return made;
+}
+
+static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
+                                const char *what);
+
+// NDBuffer(array): a copy on the device that push_current_device() set.
+static PyObject *spyp_tensor_wrap(PyTypeObject *type, PyObject *array) {
+    PyObject *package = PyImport_ImportModule("slangpy"), *device = package ? PyObject_CallMethod(package, "current_device", NULL) : NULL;
+    PyObject *made = device ? PyObject_CallMethod((PyObject *)type, "from_numpy", "OO", device, array) : NULL;
+    Py_XDECREF(package);
+    Py_XDECREF(device);
+    return made;
+}
+
+// Tensor(storage, dtype, shape, strides, offset): a view of another tensor's or buffer's memory.
+static PyObject *spyp_tensor_over(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "storage", "dtype", "shape", "strides", "offset", NULL };
+    PyObject *storage, *dtype, *shape, *strides = Py_None;
+    Py_ssize_t offset = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|On:Tensor", names, &storage, &dtype, &shape, &strides, &offset)) return NULL;
+    if (PyObject_TypeCheck(storage, spyp.tensor)) return spyp_view_make(type, (spyp_tensor *)storage, shape, strides, offset, dtype, "Tensor");
+    return PyErr_Format(PyExc_TypeError, "Tensor: argument 'storage': expected a Buffer or Tensor, got %R", (PyObject *)Py_TYPE(storage));
+}
+
+// Whether the arguments begin with a tensor, or name one's storage.
+static bool spyp_has_storage(PyObject *args, PyObject *kwargs) {
+    if (PyTuple_Size(args)) return PyObject_TypeCheck(PyTuple_GetItem(args, 0), spyp.tensor);
+    return kwargs && PyDict_GetItemString(kwargs, "storage");
+}
+
+// NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array), Tensor(storage, ...).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", NULL };
     PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL;
     spy_shape sizes;
+    if (spyp_has_storage(args, kwargs)) return spyp_tensor_over(type, args, kwargs);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOO:NDBuffer", names, &device, &dtype, &count, &shape, &usage, &memory)) return NULL;
-    if (!PyObject_TypeCheck(device, spyp.device) && spyp_is_array(device) && !dtype)
-        return PyErr_Format(PyExc_TypeError, "NDBuffer: argument 'device': expected a Device, got %R; NDBuffer.from_numpy(device, array) copies an array",
-                            (PyObject *)Py_TYPE(device));
+    if (!PyObject_TypeCheck(device, spyp.device) && spyp_is_array(device) && !dtype) return spyp_tensor_wrap(type, device);
     spyp_device *d = spyp_device_of(device, "NDBuffer");
     if (!d) return NULL;
-    if (shape == Py_None) shape = count;
-    if (dtype && shape == Py_None && (PyTuple_Check(dtype) || PyLong_Check(dtype))) { // Tensor(device, shape)
-        shape = dtype;
-        dtype = NULL;
+    if (shape == Py_None && dtype && (PyTuple_Check(dtype) || PyLong_Check(dtype) || PyObject_TypeCheck(dtype, spyp.shape))) {
+        shape = dtype; // Tensor(device, shape, dtype)
+        dtype = count == Py_None ? NULL : count;
+        count = Py_None;
     }
+    if (shape == Py_None) shape = count;
     if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "NDBuffer: argument 'shape' or 'element_count' not specified");
     if (spyp_shape_parse(shape, "NDBuffer", &sizes) < 0) return NULL;
     return spyp_tensor_create(type, d, &sizes, dtype, false, "NDBuffer");
@@ -292,43 +357,58 @@ static PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, 
     return tensor ? spyp_tensor_make((PyTypeObject *)type, t->device, tensor, t->module) : NULL;
 }
 
-static PyObject *spyp_tensor_empty_like(PyObject *type, PyObject *other) {
-    return spyp_tensor_like(type, other, false, "Tensor.empty_like");
+// The one argument of a function, by position or name; borrowed, or NULL with an error.
+static PyObject *spyp_only_argument(PyObject *args, PyObject *kwargs, const char *format, const char *name) {
+    union { const char *in; char *out; } word;
+    PyObject *value = NULL;
+    word.in = name;
+    char *names[] = { word.out, NULL };
+    return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &value) ? value : NULL;
 }
 
-static PyObject *spyp_tensor_zeros_like(PyObject *type, PyObject *other) {
-    return spyp_tensor_like(type, other, true, "Tensor.zeros_like");
+static PyObject *spyp_tensor_empty_like(PyObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *other = spyp_only_argument(args, kwargs, "O:Tensor.empty_like", "other");
+    return other ? spyp_tensor_like(type, other, false, "Tensor.empty_like") : NULL;
+}
+
+static PyObject *spyp_tensor_zeros_like(PyObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *other = spyp_only_argument(args, kwargs, "O:Tensor.zeros_like", "other");
+    return other ? spyp_tensor_like(type, other, true, "Tensor.zeros_like") : NULL;
 }
 
 // >>host data
 
-// The scalar type that all of an element's numbers have; DEFAULT: structs of several. Inside the device.
-static spy_dtype spyp_tensor_scalar(spyp_tensor *t, const spy_tensor_info *info) {
-    if (info->dtype != SPY_DTYPE_DEFAULT) return info->dtype;
-    t->device->quiet = true;
-    spy_tensor *flat = spy_create_flat_view(t->tensor);
-    spy_dtype scalar = flat ? spy_get_tensor_info(flat).dtype : SPY_DTYPE_DEFAULT;
-    if (!flat) (void)spy_take_error(t->device->device);
-    t->device->quiet = false;
-    spy_release_tensor(flat);
-    return scalar;
+// Inside the device: info of the element type; NULL for scalars, or with an error.
+const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info) {
+    if (info->dtype != SPY_DTYPE_DEFAULT) return NULL;
+    spyp_module *module = t->module ? (spyp_module *)Py_NewRef(t->module) : spyp_module_default(t->device);
+    const spy_type_info *type = module ? spy_reflect_type(module->module, info->type) : NULL;
+    if (module && !type) spyp_raise(t->device);
+    SPYP_DECREF(module);
+    return type;
 }
 
-// Copies an array's numbers into the tensor, converted; structs of several types take bytes in C's layout. Inside the device.
-static int spyp_tensor_write_array(spyp_tensor *t, spyp_arena *arena, const spyp_host_array *array, const char *what) {
+// Copies host data into the tensor: numbers converted, structs by the names of their fields. Inside the device.
+static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
-    spy_dtype to = array->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_DEFAULT : spyp_tensor_scalar(t, &info);
-    size_t from_size = to ? spy_dtype_size_bytes(array->dtype) : 1, to_size = to ? spy_dtype_size_bytes(to) : 1;
-    size_t count = array->size_bytes / from_size, expected = info.host_size_bytes / to_size;
-    const void *data = array->data;
-    if (count != expected) {
-        PyErr_Format(PyExc_ValueError, "%s: Shape mismatch: expected %zu %s, got %zu", what, expected, to ? "numbers" : "bytes", count);
+    const spy_type_info *type = spyp_element_info(t, &info);
+    if (PyErr_Occurred()) return -1;
+    if (type && info.element_count && info.host_size_bytes != (size_t)info.element_count * type->size_bytes) {
+        PyErr_Format(spyp.error, "%s: %s changed its layout since the tensor was made", what, info.type);
         return -1;
     }
-    if (to && to != array->dtype) {
-        void *converted = spyp_arena_take(arena, count * to_size + 1);
-        if (!converted || spyp_convert_numbers(converted, to, array->data, array->dtype, count, what) < 0) return -1;
-        data = converted;
+    spyp_host_array array;
+    size_t each;
+    spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
+    const void *data = NULL;
+    if (scalar && PyObject_CheckBuffer(object)) { // numbers of the right type are copied from where they are
+        if (spyp_host_array_get(arena, object, what, &array) < 0) return -1;
+        if (array.dtype == scalar && array.size_bytes == info.host_size_bytes) data = array.data;
+    }
+    if (!data) {
+        char *packed = (char *)spyp_arena_take(arena, info.host_size_bytes);
+        if (!packed || spyp_pack_values(arena, type, info.dtype, object, info.element_count, packed, what) < 0) return -1;
+        data = packed;
     }
     if (spy_tensor_write(t->tensor, data, info.host_size_bytes) == SPY_OK) return 0;
     spyp_raise(t->device);
@@ -337,26 +417,83 @@ static int spyp_tensor_write_array(spyp_tensor *t, spyp_arena *arena, const spyp
 
 static int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
     spyp_arena arena;
-    spyp_host_array array;
     int status = -1;
     spyp_arena_begin(&arena);
-    int found = spyp_host_array_get(&arena, object, what, &array);
-    if (found == 0) PyErr_Format(PyExc_TypeError, "%s: expected an array, got %R", what, (PyObject *)Py_TYPE(object));
-    if (found > 0 && spyp_enter(t->device, what) == 0) {
-        status = spyp_tensor_write_array(t, &arena, &array, what);
+    if (spyp_enter(t->device, what) == 0) {
+        status = spyp_tensor_write_from(t, &arena, object, what);
         spyp_leave(t->device);
     }
     spyp_arena_end(&arena);
     return status;
 }
 
-static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *object) {
-    if (spyp_tensor_fill_from((spyp_tensor *)self, object, "copy_from_numpy") < 0) return NULL;
+static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *object = spyp_only_argument(args, kwargs, "O:copy_from_numpy", "data");
+    if (!object || spyp_tensor_fill_from((spyp_tensor *)self, object, "copy_from_numpy") < 0) return NULL;
     Py_RETURN_NONE;
 }
 
-// from_numpy(device, array) of the class: a new tensor with the array's own type and shape.
-static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyObject *object) {
+// Sizes of the tensor that takes an array of `sizes` as elements of a type: dimensions that belong to the type are cut off.
+static int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer) {
+    spy_shape inner;
+    size_t each;
+    const spy_type_info *base = spyp_inner_shape(info, &inner);
+    if (base && base->kind == SPY_TYPE_STRUCT && spyp_scalar_of(base, &each)) inner.dims[inner.rank++] = (int64_t)each;
+    *outer = *sizes;
+    bool same = sizes->rank >= inner.rank;
+    if (same) outer->rank = sizes->rank - inner.rank;
+    for (uint32_t i = 0; same && i < inner.rank; i++) same = sizes->dims[outer->rank + i] == inner.dims[i];
+    if (same) return 0;
+    PyObject *expected = spyp_shape_tuple(&inner), *given = spyp_shape_tuple(sizes);
+    if (expected && given)
+        PyErr_Format(PyExc_ValueError, "Tensor.from_numpy: Shape mismatch: expected an array that ends in %R for %s, got %R", expected, info->name, given);
+    Py_XDECREF(expected);
+    Py_XDECREF(given);
+    return -1;
+}
+
+// A new tensor of a given type for an array of numbers, or of structs with the same field names.
+static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const spyp_host_array *array, PyObject *object, PyObject *dtype) {
+    spyp_dtype parsed;
+    spy_shape shape = array->shape;
+    PyObject *result = NULL;
+    if (spyp_dtype_parse(dtype, "Tensor.from_numpy", &parsed) < 0) return NULL;
+    int status = 0;
+    if (!parsed.scalar && array->dtype != SPY_DTYPE_DEFAULT) {
+        spyp_module *module = parsed.from ? (spyp_module *)Py_NewRef((PyObject *)parsed.from) : spyp_module_default(d);
+        const spy_type_info *info = NULL;
+        status = module ? spyp_enter(d, "Tensor.from_numpy") : -1;
+        if (status == 0) {
+            info = spy_reflect_type(module->module, parsed.type);
+            if (!info) spyp_raise(d);
+            spyp_leave(d);
+            status = info ? spyp_outer_shape(info, &array->shape, &shape) : -1;
+        }
+        SPYP_DECREF(module);
+    }
+    Py_XDECREF(parsed.keeps);
+    if (status == 0) result = spyp_tensor_create(type, d, &shape, dtype, false, "Tensor.from_numpy");
+    if (result && spyp_tensor_fill_from((spyp_tensor *)result, object, "Tensor.from_numpy") < 0) Py_CLEAR(result);
+    return result;
+}
+
+// The same with the array's own type.
+static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const spyp_host_array *array) {
+    spy_tensor_desc desc;
+    if (array->dtype == SPY_DTYPE_DEFAULT)
+        return PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: a structured array has no Slang type of its own: expected dtype=module.Struct as well");
+    if (spyp_enter(d, "Tensor.from_numpy") < 0) return NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.shape = array->shape;
+    desc.dtype = array->dtype;
+    desc.data = array->size_bytes ? array->data : NULL;
+    spy_tensor *tensor = spy_create_tensor(d->device, &desc);
+    if (!tensor) spyp_raise(d);
+    spyp_leave(d);
+    return tensor ? spyp_tensor_make(type, d, tensor, NULL) : NULL;
+}
+
+static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyObject *object, PyObject *dtype) {
     spyp_device *d = spyp_device_of(device, "Tensor.from_numpy");
     spyp_arena arena;
     spyp_host_array array;
@@ -364,38 +501,22 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     if (!d) return NULL;
     spyp_arena_begin(&arena);
     int found = spyp_host_array_get(&arena, object, "Tensor.from_numpy", &array);
-    if (found == 0) PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: argument 'array': expected an array, got %R", (PyObject *)Py_TYPE(object));
-    if (found > 0 && array.dtype == SPY_DTYPE_DEFAULT) {
-        PyErr_SetString(PyExc_TypeError, "Tensor.from_numpy: a structured array has no Slang type of its own: make a tensor with dtype=module.Struct "
-                                         "and copy_from_numpy()");
-        found = -1;
-    }
-    if (found > 0 && spyp_enter(d, "Tensor.from_numpy") == 0) {
-        spy_tensor_desc desc;
-        memset(&desc, 0, sizeof desc);
-        desc.shape = array.shape;
-        desc.dtype = array.dtype;
-        desc.data = array.data;
-        if (!array.size_bytes) desc.data = NULL;
-        spy_tensor *tensor = spy_create_tensor(d->device, &desc);
-        if (!tensor) spyp_raise(d);
-        spyp_leave(d);
-        if (tensor) result = spyp_tensor_make(type, d, tensor, NULL);
-    }
+    if (found == 0) PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: argument 'ndarray': expected an array, got %R", (PyObject *)Py_TYPE(object));
+    if (found > 0) result = dtype && dtype != Py_None ? spyp_tensor_of_type(type, d, &array, object, dtype) : spyp_tensor_of_own(type, d, &array);
     spyp_arena_end(&arena);
     return result;
 }
 
 // `Tensor.from_numpy(device, array)` makes one; `tensor.from_numpy(array)` fills it. One attribute for both: see spyp_either.
-static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args) {
-    Py_ssize_t n = PyTuple_Size(args);
+static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwargs) {
+    static char *makes[] = { "device", "ndarray", "usage", "memory_type", "dtype", NULL }, *fills[] = { "data", NULL };
+    PyObject *device, *array, *dtype = NULL, *usage = NULL, *memory = NULL;
     if (PyType_Check(owner)) {
-        if (spyp_check_args("Tensor.from_numpy(device, array)", n, 2, 2) < 0) return NULL;
-        return spyp_tensor_of_array((PyTypeObject *)owner, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$O:Tensor.from_numpy", makes, &device, &array, &usage, &memory, &dtype)) return NULL;
+        return spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
     }
-    if (spyp_check_args("from_numpy(array)", n, 1, 1) < 0 ||
-        spyp_tensor_fill_from((spyp_tensor *)owner, PyTuple_GetItem(args, 0), "from_numpy") < 0)
-        return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:from_numpy", fills, &array)) return NULL;
+    if (spyp_tensor_fill_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -424,21 +545,11 @@ static int spyp_eithers_add(PyTypeObject *type, PyMethodDef *methods, size_t cou
         spyp_either *e = (spyp_either *)spyp_alloc(either);
         if (e) e->method = &methods[i];
         int set = e ? PyObject_SetAttrString((PyObject *)type, methods[i].ml_name, (PyObject *)e) : -1;
-        Py_XDECREF(e);
+        SPYP_DECREF(e);
         if (set < 0) Py_CLEAR(either);
     }
-    Py_XDECREF(either);
+    SPYP_DECREF(either);
     return either ? 0 : -1;
-}
-
-// Inside the device: info of the element type; NULL for scalars.
-static const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info) {
-    if (info->dtype != SPY_DTYPE_DEFAULT) return NULL;
-    spyp_module *module = t->module ? (spyp_module *)Py_NewRef(t->module) : spyp_module_default(t->device);
-    const spy_type_info *type = module ? spy_reflect_type(module->module, info->type) : NULL;
-    if (module && !type) spyp_raise(t->device);
-    Py_XDECREF(module);
-    return type;
 }
 
 PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
@@ -454,7 +565,7 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
     if (dtype && info.shape.rank + inner.rank <= 32) {
         PyObject *outer = spyp_shape_tuple(&info.shape), *more = spyp_shape_tuple(&inner);
         PyObject *shape = outer && more ? PySequence_Concat(outer, more) : NULL;
-        if (shape) array = PyObject_CallMethod(numpy, "empty", "OO", shape, dtype);
+        if (shape) array = PyObject_CallMethod(numpy, PyUnicode_Check(dtype) ? "empty" : "zeros", "OO", shape, dtype); // gaps in structs
         Py_XDECREF(outer);
         Py_XDECREF(more);
         Py_XDECREF(shape);
@@ -479,8 +590,8 @@ static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *ignored) {
 }
 
 // Tensor.numpy(device, array), as the proposal spells it; tensor.numpy() is to_numpy().
-static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args) {
-    if (PyType_Check(owner)) return spyp_from_numpy(owner, args);
+static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kwargs) {
+    if (PyType_Check(owner)) return spyp_from_numpy(owner, args, kwargs);
     return spyp_check_args("numpy()", PyTuple_Size(args), 0, 0) < 0 ? NULL : spyp_tensor_to_numpy((spyp_tensor *)owner);
 }
 
@@ -492,44 +603,59 @@ static PyObject *spyp_view_of(spyp_tensor *t, spy_tensor *view) {
     return view ? spyp_tensor_make(Py_TYPE((PyObject *)t), t->device, view, t->module) : NULL;
 }
 
-static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "shape", "strides", "offset", "dtype", NULL };
-    spyp_tensor *t = (spyp_tensor *)self;
-    PyObject *shape, *strides = Py_None, *dtype = Py_None;
-    Py_ssize_t offset = 0;
+static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
+                                const char *what) {
     spy_view_desc desc;
     spyp_dtype parsed;
+    spy_tensor *view = NULL;
+    PyObject *result = NULL;
     memset(&desc, 0, sizeof desc);
     memset(&parsed, 0, sizeof parsed);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OnO:view", names, &shape, &strides, &offset, &dtype)) return NULL;
-    if (spyp_shape_parse(shape, "view: argument 'shape'", &desc.shape) < 0) return NULL;
-    if (strides != Py_None && spyp_shape_parse(strides, "view: argument 'strides'", &desc.strides) < 0) return NULL;
-    if (dtype != Py_None && spyp_dtype_parse(dtype, "view", &parsed) < 0) return NULL;
+    if (spyp_shape_parse(shape, what, &desc.shape) < 0) return NULL;
+    if (strides != Py_None && spyp_shape_parse(strides, what, &desc.strides) < 0) return NULL;
+    if (dtype != Py_None && spyp_dtype_parse(dtype, what, &parsed) < 0) return NULL;
     desc.offset_elements = offset;
     desc.type = dtype == Py_None ? NULL : parsed.type ? parsed.type : spy_dtype_name(parsed.scalar);
     desc.module = parsed.module;
-    PyObject *view = NULL;
-    if (spyp_enter(t->device, "Tensor.view") == 0) {
-        view = spyp_view_of(t, spy_create_view(t->tensor, &desc));
-        if (view && parsed.from) Py_XSETREF(((spyp_tensor *)view)->module, Py_NewRef((PyObject *)parsed.from));
+    if (parsed.from && parsed.from->device != t->device) {
+        PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': %s belongs to a module of another device", what, desc.type);
+    } else if (spyp_enter(t->device, what) == 0) {
+        view = spy_create_view(t->tensor, &desc);
+        if (!view) spyp_raise(t->device);
+        spyp_leave(t->device);
     }
+    if (view) result = spyp_tensor_make(type, t->device, view, parsed.from ? (PyObject *)parsed.from : t->module);
     Py_XDECREF(parsed.keeps);
-    return view;
+    return result;
 }
 
-static PyObject *spyp_tensor_broadcast(PyObject *self, PyObject *args) {
-    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "shape", "strides", "offset", "dtype", NULL };
+    PyObject *shape, *strides = Py_None, *dtype = Py_None;
+    Py_ssize_t offset = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OnO:view", names, &shape, &strides, &offset, &dtype)) return NULL;
+    return spyp_view_make(Py_TYPE(self), (spyp_tensor *)self, shape, strides, offset, dtype, "Tensor.view");
+}
+
+// (2, 3), 2, 3 or shape=(2, 3); borrowed.
+static PyObject *spyp_shape_argument(PyObject *args, PyObject *kwargs, const char *format) {
+    bool sizes = PyTuple_Size(args) > 1 && !(kwargs && PyDict_Size(kwargs));
+    return sizes ? args : spyp_only_argument(args, kwargs, format, "shape");
+}
+
+static PyObject *spyp_tensor_broadcast(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *shape = spyp_shape_argument(args, kwargs, "O:broadcast_to");
     spyp_tensor *t = (spyp_tensor *)self;
     spy_shape sizes;
-    if (spyp_shape_parse(shape, "broadcast_to", &sizes) < 0 || spyp_enter(t->device, "Tensor.broadcast_to") < 0) return NULL;
+    if (!shape || spyp_shape_parse(shape, "broadcast_to", &sizes) < 0 || spyp_enter(t->device, "Tensor.broadcast_to") < 0) return NULL;
     return spyp_view_of(t, spy_create_broadcast(t->tensor, sizes));
 }
 
-static PyObject *spyp_tensor_reshape(PyObject *self, PyObject *args) {
-    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+static PyObject *spyp_tensor_reshape(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *shape = spyp_shape_argument(args, kwargs, "O:reshape");
     spyp_tensor *t = (spyp_tensor *)self;
     spy_shape sizes;
-    if (spyp_shape_parse(shape, "reshape", &sizes) < 0 || spyp_enter(t->device, "Tensor.reshape") < 0) return NULL;
+    if (!shape || spyp_shape_parse(shape, "reshape", &sizes) < 0 || spyp_enter(t->device, "Tensor.reshape") < 0) return NULL;
     return spyp_view_of(t, spy_create_reshape(t->tensor, sizes));
 }
 
@@ -598,11 +724,12 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
 
 // >>the rest
 
-static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args) {
+static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "command_encoder", NULL };
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *encoder = Py_None;
     spy_status status = SPY_OK;
-    if (!PyArg_ParseTuple(args, "|O:clear", &encoder)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:clear", names, &encoder)) return NULL;
     spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder);
     if ((encoder != Py_None && !list) || spyp_enter(t->device, "Tensor.clear") < 0) return NULL;
     if (list) {
@@ -620,10 +747,12 @@ static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *other) {
+static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_tensor *t = (spyp_tensor *)self;
+    PyObject *other = spyp_only_argument(args, kwargs, "O:point_to", "target");
+    if (!other) return NULL;
     if (!PyObject_TypeCheck(other, spyp.tensor))
-        return PyErr_Format(PyExc_TypeError, "point_to: argument 'other': expected a Tensor, got %R", (PyObject *)Py_TYPE(other));
+        return PyErr_Format(PyExc_TypeError, "point_to: argument 'target': expected a Tensor, got %R", (PyObject *)Py_TYPE(other));
     if (spyp_enter(t->device, "Tensor.point_to") < 0) return NULL;
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);
@@ -689,13 +818,40 @@ static PyObject *spyp_tensor_get_device(PyObject *self, void *ignored) {
 
 static PyObject *spyp_tensor_repr(PyObject *self) { // asks nothing of the GPU
     spyp_tensor *t = (spyp_tensor *)self;
-    const char *name = strrchr(((PyTypeObject *)Py_TYPE(self))->tp_name, '.');
-    if (!t->device->device) return spyp_format("<slangpy.%s, of a closed device>", name ? name + 1 : "Tensor");
-    spy_tensor_info info = spy_get_tensor_info(t->tensor);
-    PyObject *shape = spyp_shape_tuple(&info.shape), *text = NULL;
-    if (shape) text = spyp_format("<slangpy.%s %s %R>", name ? name + 1 : "Tensor", info.type, shape);
+    PyObject *name = PyType_GetName(Py_TYPE(self)), *shape = NULL, *text = NULL;
+    if (name && !t->device->device) {
+        text = spyp_format("<slangpy.%U, of a closed device>", name);
+    } else if (name) {
+        spy_tensor_info info = spy_get_tensor_info(t->tensor);
+        shape = spyp_shape_tuple(&info.shape);
+        if (shape) text = spyp_format("<slangpy.%U %s %R>", name, info.type, shape);
+    }
+    Py_XDECREF(name);
     Py_XDECREF(shape);
     return text;
+}
+
+static PyObject *spyp_tensor_html(PyObject *self, PyObject *ignored) { // asks nothing of the GPU
+    PyObject *text = spyp_tensor_repr(self), *html = PyImport_ImportModule("html");
+    PyObject *escaped = text && html ? PyObject_CallMethod(html, "escape", "O", text) : NULL;
+    PyObject *result = escaped ? spyp_format("<code>%U</code>", escaped) : NULL;
+    SPYP_UNUSED(ignored);
+    Py_XDECREF(text);
+    Py_XDECREF(html);
+    Py_XDECREF(escaped);
+    return result;
+}
+
+static PyObject *spyp_tensor_cursor(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "start", "count", NULL };
+    PyObject *start = Py_None, *count = Py_None;
+    spyp_tensor *t = (spyp_tensor *)self;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:cursor", names, &start, &count)) return NULL;
+    int64_t first = start == Py_None ? 0 : PyLong_AsLongLong(start);
+    if (PyErr_Occurred() || spyp_enter(t->device, "Tensor.cursor") < 0) return NULL;
+    int64_t n = count == Py_None ? spy_get_tensor_info(t->tensor).element_count - first : PyLong_AsLongLong(count);
+    spyp_leave(t->device);
+    return PyErr_Occurred() ? NULL : spyp_cursor_make(t->device, t->tensor, self, t->module, first, n);
 }
 
 static PyObject *spyp_tensor_str(PyObject *self) {
@@ -721,6 +877,12 @@ static Py_ssize_t spyp_tensor_length(PyObject *self) {
     if (info.shape.rank) return (Py_ssize_t)info.shape.dims[0];
     PyErr_SetString(PyExc_TypeError, "len() of a tensor of rank 0");
     return -1;
+}
+
+static PyObject *spyp_tensor_item(PyObject *self, Py_ssize_t i) {
+    PyObject *index = PyLong_FromSsize_t(i), *item = index ? spyp_tensor_subscript(self, index) : NULL;
+    Py_XDECREF(index);
+    return item;
 }
 
 static int spyp_tensor_bool(PyObject *self) {
@@ -758,19 +920,27 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "empty", SPYP_FUNC(spyp_tensor_empty), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
       "empty(device, shape, dtype=float): a tensor of undefined contents." },
     { "zeros", SPYP_FUNC(spyp_tensor_zeros), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "zeros(device, shape, dtype=float): a tensor of zeros." },
-    { "empty_like", spyp_tensor_empty_like, METH_O | METH_CLASS, "empty_like(other): of its shape and type, contents undefined." },
-    { "zeros_like", spyp_tensor_zeros_like, METH_O | METH_CLASS, "zeros_like(other): of its shape and type, all zero." },
+    { "full", SPYP_FUNC(spyp_tensor_full), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+      "full(device, shape, fill_value, dtype=float): a tensor whose elements all have one value." },
+    { "empty_like", SPYP_FUNC(spyp_tensor_empty_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "empty_like(other): of its shape and type, contents undefined." },
+    { "zeros_like", SPYP_FUNC(spyp_tensor_zeros_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "zeros_like(other): of its shape and type, all zero." },
     { "to_numpy", spyp_tensor_numpy_method, METH_NOARGS,
-      "A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
-    { "copy_from_numpy", spyp_tensor_copy_from, METH_O, "Fill the tensor from an array with as many numbers; they are converted." },
+      "to_numpy(): a numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
+    { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): fill the tensor from an array with as many numbers, converted, or for structs from a structured array "
+      "or a dict of arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit." },
     { "view", SPYP_FUNC(spyp_tensor_view), METH_VARARGS | METH_KEYWORDS,
       "view(shape, strides=None, offset=0, dtype=None): the same memory in another way; strides and offset in elements." },
-    { "broadcast_to", spyp_tensor_broadcast, METH_VARARGS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
-    { "reshape", spyp_tensor_reshape, METH_VARARGS, "reshape(shape): the same elements in other sizes; one may be -1. Never copies." },
-    { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "Elements as scalars with further dimensions: float3 (100) is float (100, 3)." },
-    { "clear", spyp_tensor_clear_data, METH_VARARGS, "clear(command_encoder=None): set all bytes to zero." },
-    { "point_to", spyp_tensor_point_to, METH_O, "point_to(other): see the memory that `other` sees; same shape, strides and type." },
-    { "is_contiguous", spyp_tensor_contiguous, METH_NOARGS, "Whether elements lie row-major without gaps." },
+    { "broadcast_to", SPYP_FUNC(spyp_tensor_broadcast), METH_VARARGS | METH_KEYWORDS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
+    { "reshape", SPYP_FUNC(spyp_tensor_reshape), METH_VARARGS | METH_KEYWORDS, "reshape(shape): the same elements in other sizes; one may be -1. Never copies." },
+    { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "flatten_dtype(): elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory." },
+    { "clear", SPYP_FUNC(spyp_tensor_clear_data), METH_VARARGS | METH_KEYWORDS, "clear(command_encoder=None): set all bytes to zero." },
+    { "point_to", SPYP_FUNC(spyp_tensor_point_to), METH_VARARGS | METH_KEYWORDS,
+      "point_to(target): see the memory that `target` sees; same shape, strides and type, else ValueError." },
+    { "cursor", SPYP_FUNC(spyp_tensor_cursor), METH_VARARGS | METH_KEYWORDS,
+      "cursor(start=0, count=None): a BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field "
+      "= value, cursor[i].read(); cursor.apply() copies back what was written. Waits." },
+    { "_repr_html_", spyp_tensor_html, METH_NOARGS, "_repr_html_(): the type and shape; the contents stay on the GPU." },
+    { "is_contiguous", spyp_tensor_contiguous, METH_NOARGS, "is_contiguous(): whether elements lie row-major without gaps." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -792,7 +962,9 @@ static PyMemberDef spyp_tensor_members[] = {
 };
 
 static PyType_Slot spyp_tensor_slots[] = {
-    { Py_tp_doc, (void *)"An N-dimensional strided array of device memory with a Slang element type." },
+    { Py_tp_doc, (void *)"Tensor(device, shape, dtype=float): an N-dimensional strided array of device memory with a Slang element type, "
+                         "contents undefined. Tensor(storage, dtype, shape, strides=None, offset=0): the same over the memory of a Buffer or "
+                         "another tensor; strides and offset in elements." },
     { Py_tp_new, (void *)spyp_tensor_new },
     { Py_tp_dealloc, (void *)spyp_tensor_dealloc },
     { Py_tp_traverse, (void *)spyp_tensor_traverse },
@@ -801,6 +973,8 @@ static PyType_Slot spyp_tensor_slots[] = {
     { Py_nb_bool, (void *)spyp_tensor_bool },
     { Py_mp_length, (void *)spyp_tensor_length },
     { Py_mp_subscript, (void *)spyp_tensor_subscript },
+    { Py_sq_length, (void *)spyp_tensor_length },
+    { Py_sq_item, (void *)spyp_tensor_item },
     { Py_tp_methods, spyp_tensor_methods },
     { Py_tp_getset, spyp_tensor_getset },
     { Py_tp_members, spyp_tensor_members },
@@ -812,7 +986,8 @@ static PyType_Spec spyp_tensor_spec = {
 };
 
 static PyType_Slot spyp_ndbuffer_slots[] = {
-    { Py_tp_doc, (void *)"NDBuffer(device, dtype=float, element_count=None, shape=None): Slang's other name for a Tensor." },
+    { Py_tp_doc, (void *)"NDBuffer(device, dtype=float, element_count=None, shape=None): Slang's other name for a Tensor. NDBuffer(array): a copy "
+                         "of any array (numpy, torch, ...) on the device that push_current_device() set." },
     { 0, NULL },
 };
 
@@ -821,13 +996,19 @@ static PyType_Spec spyp_ndbuffer_spec = {
 };
 
 static PyMethodDef spyp_eithers[] = {
-    { "from_numpy", spyp_from_numpy, METH_VARARGS, "Tensor.from_numpy(device, array): a new tensor of its type. tensor.from_numpy(array): fill it." },
-    { "numpy", spyp_numpy_either, METH_VARARGS, "Tensor.numpy(device, array): as from_numpy. tensor.numpy(): as to_numpy." },
+    { "from_numpy", SPYP_FUNC(spyp_from_numpy), METH_VARARGS | METH_KEYWORDS,
+      "Tensor.from_numpy(device, ndarray, usage=None, memory_type=None, dtype=None): a new tensor with a copy of any array, of its own "
+      "type or of `dtype`, whose vectors, matrices and arrays take the last dimensions; structured arrays fill structs by field "
+      "names. tensor.from_numpy(data): as copy_from_numpy()." },
+    { "from_torch", SPYP_FUNC(spyp_from_numpy), METH_VARARGS | METH_KEYWORDS, "Tensor.from_torch(device, tensor): as from_numpy." },
+    { "numpy", SPYP_FUNC(spyp_numpy_either), METH_VARARGS | METH_KEYWORDS,
+      "Tensor.numpy(device, ndarray): as from_numpy. tensor.numpy(): as to_numpy." },
 };
 
 int spyp_tensor_ready(PyObject *module) {
     if (!(spyp.shape = spyp_type_add(module, &spyp_shape_spec, NULL))) return -1;
     if (!(spyp.tensor = spyp_type_add(module, &spyp_tensor_spec, NULL))) return -1;
     if (!(spyp.ndbuffer = spyp_type_add(module, &spyp_ndbuffer_spec, spyp.tensor))) return -1;
+    if (spyp_export_ready(module) < 0 || spyp_cursor_ready(module) < 0) return -1;
     return spyp_eithers_add(spyp.tensor, spyp_eithers, sizeof spyp_eithers / sizeof *spyp_eithers);
 }

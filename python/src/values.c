@@ -372,7 +372,7 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
     if (function) {
         spyp_call_begin(&call, (spyp_function *)function);
         if (spyp_convert(&call, value, NULL, &arg) == 0 && spyp_enter(d, "pack") == 0) {
-            if (arg.direction == SPY_DIRECTION_ANY) arg.direction = SPY_DIRECTION_DEFAULT;
+            spyp_input_only(&arg);
             spy_packed *packed = spy_pack(d->device, arg);
             if (!packed) spyp_raise(d);
             spyp_leave(d);
@@ -419,20 +419,17 @@ static int spyp_convert_packed(spyp_call *call, PyObject *object, spy_arg *arg) 
 // >>structured arrays: a struct whose fields are the array's fields
 
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg) {
-    PyObject *object = array->view ? array->view->obj : NULL, *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL;
-    PyObject *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
+    PyObject *numpy = spyp_numpy(), *object = numpy ? PyObject_CallMethod(numpy, "asarray", "O", array->object) : NULL;
+    PyObject *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL, *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
     Py_ssize_t n = names && PyTuple_Check(names) ? PyTuple_Size(names) : -1;
     int status = n >= 0 ? spyp_arena_keep(&call->arena, names) : -1;
-    spy_arg *fields = n >= 0 ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
-    if (n < 0) {
-        PyErr_Clear();
-        PyErr_SetString(PyExc_TypeError, "Unsupported type: structs in an array that is not numpy's");
-    }
+    if (status == 0) status = spyp_arena_keep(&call->arena, object);
+    spy_arg *fields = status == 0 ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
+    if (n < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "Unsupported type: structs in an array without names of fields");
     for (Py_ssize_t i = 0; fields && status == 0 && i < n; i++) {
         PyObject *field = PyObject_GetItem(object, PyTuple_GetItem(names, i));
         status = field ? spyp_arena_keep(&call->arena, field) : -1;
         if (status == 0) status = spyp_convert(call, field, spyp_utf8(PyTuple_GetItem(names, i)), &fields[i]);
-        if (status == 0 && fields[i].direction == SPY_DIRECTION_ANY) fields[i].direction = SPY_DIRECTION_DEFAULT;
         Py_XDECREF(field);
     }
     if (fields && status == 0) {
@@ -441,6 +438,8 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
     }
     Py_XDECREF(names);
     Py_XDECREF(dtype);
+    Py_XDECREF(object);
+    Py_XDECREF(numpy);
     return fields ? status : -1;
 }
 
@@ -546,6 +545,23 @@ static PyObject *spyp_recorder_at(PyObject *dict, PyObject *path) {
 
 PyObject *spyp_recorder_make(PyObject *dict) {
     return spyp_recorder_at(dict, NULL);
+}
+
+// ShaderCursor(object): what has `values`, a dict that takes what is written; or a dict itself.
+static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "shader_object", NULL };
+    PyObject *object;
+    SPYP_UNUSED(type);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ShaderCursor", names, &object)) return NULL;
+    PyObject *dict = PyDict_Check(object) ? Py_NewRef(object) : PyObject_GetAttrString(object, "values"), *made = NULL;
+    if (dict && PyDict_Check(dict)) {
+        made = spyp_recorder_make(dict);
+    } else {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "ShaderCursor: argument 'shader_object': expected a ShaderObject, got %R", (PyObject *)Py_TYPE(object));
+    }
+    Py_XDECREF(dict);
+    return made;
 }
 
 static PyObject *spyp_recorder_path(spyp_recorder *r, PyObject *key) {
@@ -665,6 +681,7 @@ SPYP_TYPE(spyp_packed_spec, "PackedArg", spyp_packed_object, Py_TPFLAGS_HAVE_GC 
 
 static PyType_Slot spyp_recorder_slots[] = {
     { Py_tp_doc, (void *)"The module's global shader parameters, to be set: cursor.light.color = value, cursor['gain'] = 2." },
+    { Py_tp_new, (void *)spyp_recorder_new },
     { Py_tp_getattro, (void *)spyp_recorder_getattr },
     { Py_tp_setattro, (void *)spyp_recorder_set },
     { Py_mp_subscript, (void *)spyp_recorder_get },
@@ -674,7 +691,7 @@ static PyType_Slot spyp_recorder_slots[] = {
     { Py_tp_methods, spyp_recorder_methods },
     { 0, NULL },
 };
-SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_recorder_slots);
+SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC, spyp_recorder_slots);
 
 static PyMethodDef spyp_values_functions[] = {
     { "call_id", SPYP_FUNC(spyp_call_id), METH_VARARGS | METH_KEYWORDS, "call_id(dims=-1): where in the call's shape each element is." },

@@ -100,6 +100,10 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *d
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
 
+// Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Threads: one at a time.
+spy_status spy_set_dump_directory(spy_device *device, const char *directory);
+
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
 #define SPY_FEATURE_FLOAT16 0x1u
 #define SPY_FEATURE_FLOAT64 0x2u

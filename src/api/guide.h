@@ -421,8 +421,8 @@
 // >>guide 21: buffers and shader parameters
 //
 // A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
-// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T or of its
-// scalars in trailing dimensions. A view must begin at a multiple of the device's alignment (the error says
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T, of its
+// scalars in trailing dimensions, or of "void", whose bytes are then Ts. A view must begin at a multiple of the device's alignment (the error says
 // which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
 // it. Element-wise arguments may stand beside all of these.
 //

@@ -265,6 +265,14 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
+const spyi_type *spyi_type_memory(spyi_types *types) {
+    return spyi_type_enum(types, "void", SPY_UINT8);
+}
+
+bool spyi_type_is_memory(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
+}
+
 // How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
 // prints with all its defaults and then does not read, is "float3*".
 static char *spyi_readable_name(spyi_types *types, const char *name) {

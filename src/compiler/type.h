@@ -60,6 +60,9 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
                                           uint32_t count, size_t device_size, size_t device_align);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
+// What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
+SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
+SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,

@@ -358,6 +358,22 @@ spy_status spy_trim(spy_device *device) {
     return status;
 }
 
+spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_set_dump_directory");
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    char *copy = directory ? spyi_strdup(directory) : NULL;
+    if (directory && !copy) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
+    } else {
+        free(device->dump_directory);
+        device->dump_directory = copy;
+    }
+    spyi_leave(device);
+    return status;
+}
+
 // >>information
 
 spy_device_info spy_get_device_info(const spy_device *device) {

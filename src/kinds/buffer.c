@@ -27,7 +27,8 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
     if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
+    bool good = family && leaf->element &&
+                (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
                 value->rank >= fit.consumed;
     spyi_free_parts(&parts);
     if (!good) return false;
@@ -81,6 +82,9 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
+    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
+        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+                      spyi_type_device_stride(leaf->element), (unsigned long long)size);
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
                       leaf->type->display, alignment, (unsigned long long)t->begin_bytes);

@@ -172,7 +172,9 @@ static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_l
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
         spyi_fit fit;
-        good = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank;
+        memset(&fit, 0, sizeof fit);
+        good = spyi_type_is_memory(value->type) ||
+               (element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank);
         leaf->reads = true;
         leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
         leaf->consumed = value->rank;

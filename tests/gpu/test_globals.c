@@ -405,6 +405,53 @@ static void test_hazards(void **state) {
     assert_memory_equal(got, want, sizeof got);
 }
 
+// Memory of no type goes to buffers and pointers of any: its bytes are whole elements, and it is never run over.
+static void test_memory(void **state) {
+    (void)state;
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "memory", buffers_source));
+    spy_module *p = MADE(spy_module, gpu_module(gpu_device, "memory_pointers",
+                                                "void put(int i, int *to) { to[i] = i * 3; }\n"
+                                                "float twice(float x) { return 2 * x; }\n"
+                                                "float texel(Buffer<float> b, int i) { return b[i]; }\n"
+                                                "uint wide(uint8_t x) { return x; }\n"));
+    float data[6] = { 1, 2.5f, -3, 4, 5, 6 }, got[6];
+    int32_t index[3] = { 2, 0, 1 }, ints[6];
+    spy_tensor *bytes = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(24), data));
+    spy_tensor_info info = spy_get_tensor_info(bytes);
+    assert_int_equal(info.dtype, SPY_UINT8);
+    assert_string_equal(info.type, "void");
+    assert_int_equal(info.host_size_bytes, 24);
+    spy_arg i3 = spy_arg_array("i", SPY_INT32, SPY_SHAPE(3), index);
+    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", bytes), i3, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))));
+    for (int i = 0; i < 3; i++) assert_float_equal(got[i], data[index[i]], 0);
+    OK(spy_call(fn(m, "pick3"), SPY_ARGS(spy_arg_tensor("table", bytes), spy_arg_i32("i", 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))));
+    for (int i = 0; i < 3; i++) assert_float_equal(got[i], data[3 + i], 0);
+    int32_t n = 0;
+    OK(spy_call(fn(m, "size"), SPY_ARGS(spy_arg_tensor("table", bytes), spy_out_i32("_result", &n))));
+    assert_int_equal(n, 6);
+    OK(spy_call(fn(p, "put"), SPY_ARGS(i3, spy_arg_tensor("to", bytes))));
+    OK(spy_tensor_read(bytes, ints, sizeof ints));
+    for (int i = 0; i < 3; i++) assert_int_equal(ints[i], i * 3);
+    assert_memory_equal(ints + 3, data + 3, 12);
+    spy_tensor *texels = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(24), data));
+    float texel = 0;
+    OK(spy_call(fn(p, "texel"), SPY_ARGS(spy_arg_tensor("b", texels), spy_arg_i32("i", 4), spy_out_f32("_result", &texel))));
+    assert_float_equal(texel, data[4], 0);
+    spy_release_tensor(texels);
+    spy_tensor *odd = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(10), NULL));
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", odd), i3, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))), "whole elements of 4 bytes, got 10 bytes");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(p, "twice"), SPY_ARGS(spy_arg_tensor("x", bytes))), "void tensor (24,)");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(p, "wide"), SPY_ARGS(spy_arg_tensor("x", bytes))), "void tensor (24,)");
+    uint8_t small[4] = { 0, 0, 0, 0 }; // plain bytes stay numbers
+    spy_tensor *numbers = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT8, NULL, NULL, SPY_SHAPE(4), small));
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", numbers), i3, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))), "uint8_t tensor");
+    spy_release_tensor(bytes);
+    spy_release_tensor(odd);
+    spy_release_tensor(numbers);
+    spy_release_module(m);
+    spy_release_module(p);
+}
+
 // Compute shaders of the module's own take buffers, constant buffers and globals as functions do.
 static void test_shaders(void **state) {
     (void)state;
@@ -777,6 +824,7 @@ int main(void) {
         cmocka_unit_test_setup(test_buffer_globals, need_device),
         cmocka_unit_test_setup(test_changing_values, need_device),
         cmocka_unit_test_setup(test_hazards, need_device),
+        cmocka_unit_test_setup(test_memory, need_device),
         cmocka_unit_test_setup(test_shaders, need_device),
         cmocka_unit_test_setup(test_lists, need_device),
         cmocka_unit_test_setup(test_other_modules, need_device),
