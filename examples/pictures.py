@@ -24,7 +24,7 @@ def read(path):
 def write(path, pixels):
     """Write an array of bytes of shape (height, width, 3) as a PNG file."""
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        raise ValueError(f"write: argument 'pixels': expected bytes of shape (height, width, 3), got {pixels.dtype} {pixels.shape}")
+        raise ValueError(f"write: 'pixels': expected uint8 of shape (height, width, 3), got {pixels.dtype} {pixels.shape}")
     height, width, _ = pixels.shape
     rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each begins with its filter, 0: none
     rows[:, 1:] = pixels.reshape(height, -1)
@@ -45,7 +45,7 @@ def _decode(data, path):
     header = struct.unpack(">IIBBBBB", chunks.get(b"IHDR", bytes(13)))
     width, height, channels = header[0], header[1], {2: 3, 6: 4}.get(header[3])
     if header[2] != 8 or not channels or header[6]:
-        raise ValueError(f"cannot read '{path}': expected a PNG with 8 bits of RGB or RGBA, not interlaced; 'pip install pillow' reads others")
+        raise ValueError(f"'{path}': expected a PNG with 8 bits of RGB or RGBA, not interlaced ('pip install pillow' for others)")
     rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, 1 + channels * width)
     pixels, above = np.zeros((height, width, channels), np.uint8), np.zeros((width, channels), np.uint8)
     for y in range(height):

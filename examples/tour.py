@@ -88,7 +88,7 @@ check(np.allclose(x.to_numpy(), a + 5), "ten times 0.5")
 step("Broadcast")
 row, column = np.arange(640, dtype=np.float32), np.arange(480, dtype=np.float32)[:, None]
 grid = module.add(row, column, _result="numpy")
-print(f"   Shapes follow numpy's rule: {row.shape} and {column.shape} give {grid.shape}. _result='numpy' gives an array at once.")
+print(f"   Shapes follow numpy's rule: {row.shape} and {column.shape} give {grid.shape}. With _result='numpy' it is an array.")
 check((grid == row + column).all(), "row + column")
 
 pairs = module.add.map((0,), (1,))(np.float32([1, 2, 3]), np.float32([10, 20]), _result="numpy")
@@ -134,7 +134,7 @@ out_path = sys.argv[1] if len(sys.argv) > 1 else "tour.png"
 module.shade(**arguments)
 seconds = module.shade.time(**arguments)
 result = image.to_numpy()
-pictures.write(out_path, (255 * np.clip(result, 0, 1) + 0.5).astype(np.uint8))
+pictures.write(out_path, (255 * np.clip(result, 0, 1) ** (1 / 2.2) + 0.5).astype(np.uint8))  # 2.2: what screens expect
 y, x = np.mgrid[-HEIGHT // 2 : HEIGHT // 2, -WIDTH // 2 : WIDTH // 2] * (2 / HEIGHT)
 d = (x - 0.1) ** 2 + (y + 0.2) ** 2
 expected = (0.05 * (0.6 + 0.4 * np.sin(20 * np.sqrt(d))) / (0.02 + d))[..., None] * [1.0, 0.7, 0.4]

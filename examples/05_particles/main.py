@@ -58,7 +58,8 @@ def check(what, positions, energies, heats):
     wrong |= (np.abs(energies[numbers] - energy) >= 1e-3) | (np.abs(heats[numbers] - heat) >= 1e-5)
     if wrong.any():
         i = wrong.argmax()
-        sys.exit(f"{what}: star {numbers[i]} is at {positions[numbers[i]]} with energy {energies[numbers[i]]}, numpy says {p[i]} with {energy[i]}")
+        star = numbers[i]
+        sys.exit(f"{what}: star {star} is at {positions[star]} with energy {energies[star]}, numpy says {p[i]} with {energy[i]}")
 
 
 # >>the program

@@ -81,7 +81,7 @@ def picture(device, module, path):
     got, small = steps.to_numpy()[::STRIDE, ::STRIDE], preview.to_numpy()
     check((np.abs(got - small) <= 0.01).all(), "the small picture", small, got)
     waves = 0.5 - 0.5 * np.cos(2.5 * np.log2(1 + got.astype(float))[..., None] + [2.2, 2.7, 3.3])
-    expected = np.where(got[..., None] > 0, 254 * waves, 0)  # chance raises them by less than 1; the GPU's cos is not numpy's
+    expected = np.where(got[..., None] > 0, 254 * waves, 0)  # chance adds less than 1; the GPU's cos is not numpy's
     colours = pixels[::STRIDE, ::STRIDE]
     check((np.abs(colours - expected) < 1.3).all(), "the colours", colours, expected)
     y, x = np.mgrid[:HEIGHT:STRIDE, :WIDTH:STRIDE]

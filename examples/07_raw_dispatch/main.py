@@ -36,9 +36,10 @@ def clarity_in_numpy(photo):
 
 
 def check(photo, result, groups, bins):
-    wrong = result != clarity_in_numpy(photo)
+    expected = clarity_in_numpy(photo)
+    wrong = result != expected
     if wrong.any():
-        sys.exit(f"row, column, channel {np.argwhere(wrong)[0]}: expected {clarity_in_numpy(photo)[wrong][0]}, got {result[wrong][0]}")
+        sys.exit(f"row, column, channel {np.argwhere(wrong)[0]}: expected {expected[wrong][0]}, got {result[wrong][0]}")
     if groups[0] != details_in_numpy(photo).sum():
         sys.exit(f"{groups[0]} tiles with details, numpy finds {details_in_numpy(photo).sum()}")
     counts = np.bincount((photo.astype(int) @ [77, 150, 29] // 256).ravel(), minlength=256)

@@ -6,7 +6,8 @@ import slangpy as spy
 
 SOURCE = """
 import slangpy;
-[shader("compute")] [numthreads(4, 1, 1)] void mark(int3 group : SV_GroupID, uniform uint *marks) { InterlockedAdd(marks[group.x], 1u); }
+[shader("compute")] [numthreads(4, 1, 1)]
+void mark(int3 group : SV_GroupID, uniform uint *marks) { InterlockedAdd(marks[group.x], 1u); }
 void plain(int3 thread : SV_DispatchThreadID, uint *marks) { InterlockedAdd(marks[thread.x / 32], 1u); }
 void request(uint *groups, uint n) { groups[0] = n; groups[1] = 1; groups[2] = 1; }
 """
