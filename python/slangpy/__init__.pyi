@@ -143,7 +143,7 @@ class Module(_ByName):
     def require_struct(self, name: str, /) -> Struct:
         """The type of that name; ValueError when there is none."""
     def find_function_in_struct(self, struct: Struct | str, name: str, /) -> Function | None:
-        """A method: find_function_in_struct(struct, name), or None."""
+        """A method of a type or of its name, or None."""
     def reload(self, source: str | None = None, /) -> None:
         """Load the code again, from its file or from new text. When that fails, all stays as it was."""
     def save(self, path: _Path, /) -> None:
@@ -180,9 +180,9 @@ class Struct(_ByName):
     def size_bytes(self) -> int:
         """Bytes in C's layout; 0 for what host memory cannot hold."""
     def as_struct(self) -> Struct:
-        """The type itself: for code that says module.Foo.as_struct()."""
+        """The type itself, for code that says module.Foo.as_struct()."""
     def as_func(self) -> Function:
-        """An error: this is a type."""
+        """ValueError, for this is a type."""
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
     def __hash__(self) -> int: ...
@@ -268,29 +268,31 @@ class Function:
         those of the call.
         """
     def map(self, *args: _MapLike, **kwargs: _MapLike) -> Function:
-        """For each argument a tuple of kernel dimensions, or the Slang type it is loaded as."""
+        """For each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is passed
+        whole) or the Slang type it is loaded as. A name that no overload has is a ValueError.
+        """
     def set(self, *args: Mapping[str, Any] | Callable[[], Mapping[str, Any]], **kwargs: Any) -> Function:
-        """set(dict), set(name=value), set(callable): values for the module's global shader parameters."""
+        """Dicts, keywords, or callables that give a dict at each call: values for the module's global shader parameters."""
     def constants(self, constants: Mapping[str, Any], /) -> Function:
-        """Values for `extern static const`, fixed when it is compiled."""
+        """A dict of values for `extern static const`, fixed when it is compiled."""
     def bind(self, this: Any, /) -> Function:
         """The instance that a method is called on."""
     def return_type(self, return_type: str | type | None, /) -> Function:
-        """What calls give."""
+        """What calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default."""
     def thread_group_size(self, *size: _ShapeLike) -> Function:
-        """Threads of a group."""
+        """Threads of a group, as numbers or a tuple of at most three; missing ones are 1."""
     def call_group_shape(self, *shape: _ShapeLike) -> Function:
         """Elements that run next to each other."""
     def prelude(self, text: str, /) -> Function:
-        """Slang text at the head of the generated kernel."""
+        """Slang text, added to an earlier one, at the head of the generated kernel."""
     def type_conformances(self, conformances: Sequence[str], /) -> Function:
-        """Types that interface values may have at run time."""
+        """Types that interface values may have at run time: a list of 'Circle : IShape = 0' or ('IShape', 'Circle', 0)."""
     def write(self, function: Callable[..., object], /, *args: Any) -> Function:
         """function(cursor, *args) sets globals at each call."""
     def as_func(self) -> Function:
         """The function itself."""
     def as_struct(self) -> Struct:
-        """An error: this is a function."""
+        """ValueError, for this is a function."""
 
 @final
 class Binding:

@@ -167,12 +167,12 @@ class Device(_Device):
         wait_fence_values: Sequence[int] = (),
         signal_fences: Sequence[Fence] = (),
         signal_fence_values: Sequence[int] = (),
-        queue: CommandQueueType = ...,
+        queue: CommandQueueType = ..., cuda_stream: object = ...,
     ) -> int:
         """Run CommandBuffers in order, after the fences have the values to wait for; gives the id to wait for. The fences to
         signal get their values when it has finished.
         """
-    def submit_command_buffer(self, command_buffer: CommandBuffer, queue: CommandQueueType = ...) -> int:
+    def submit_command_buffer(self, command_buffer: CommandBuffer, queue: CommandQueueType = ..., cuda_stream: object = ...) -> int:
         """Run a CommandBuffer; gives the id to wait for."""
     def create_fence(self, initial_value: int = 0, shared: bool = False) -> Fence:
         """A Fence. Shared ones are an error."""
@@ -222,7 +222,7 @@ class Device(_Device):
         """Forget them."""
     @staticmethod
     def enumerate_adapters(type: DeviceType = ...) -> list[AdapterInfo]:
-        """What adapters there are, as a list of AdapterInfo, best first or not."""
+        """What adapters there are, as a list of AdapterInfo."""
 
 def create_device(
     type: DeviceType | str = ...,
@@ -283,91 +283,59 @@ def create_buffer(
     data: _ArrayLike | None = None,
     struct_type: _TypeLike | None = None,
 ) -> Buffer:
-    """Device.create_buffer() of the current device: create_buffer(size=0, element_count=0, struct_size=0,
-    resource_type_layout=None, format=Format.undefined, memory_type=MemoryType.device_local, usage=BufferUsage.none,
-    default_state=None, label="", data=None, struct_type=None): a Buffer of `size` bytes, or of `element_count` elements
-    of `struct_size` bytes, of a type (`struct_type`: module.Foo, "float3"; `resource_type_layout`: of reflection) or of a
-    format; or as large as `data`, whose bytes are copied to it. Without type and format it holds bytes, which fit buffers
-    and pointers of any type; their layout is then the program's business: structs lie as in C (scalar layout). Without
-    data the contents are undefined.
-    """
+    """Device.create_buffer() of the current device."""
 def create_command_encoder(
     queue: CommandQueueType = ...,
     label: str | None = None,
     on_record: Callable[[int, int, str], object] | None = None,
 ) -> CommandEncoder:
-    """Device.create_command_encoder() of the current device: create_command_encoder(queue=CommandQueueType.graphics,
-    label=None, on_record=None): a CommandEncoder. `on_record`: function(kind, index, name) called after each recorded
-    operation; it must not use the device.
-    """
+    """Device.create_command_encoder() of the current device."""
 def create_fence(initial_value: int = 0, shared: bool = False) -> Fence:
-    """Device.create_fence() of the current device: create_fence(initial_value=0, shared=False): a Fence. Shared ones are an
-    error.
-    """
+    """Device.create_fence() of the current device."""
 def create_query_pool(type: QueryType = ..., count: int = 1) -> QueryPool:
-    """Device.create_query_pool() of the current device: create_query_pool(type=QueryType.timestamp, count=1): a QueryPool of
-    GPU times.
-    """
+    """Device.create_query_pool() of the current device."""
 def create_slang_session(
     compiler_options: SlangCompilerOptions | Mapping[str, Any] | None = None,
     add_default_include_paths: bool = True,
     cache_path: _Path | None = None,
 ) -> SlangSession:
-    """Device.create_slang_session() of the current device: create_slang_session(compiler_options=None,
-    add_default_include_paths=True, cache_path=None): a SlangSession, whose options are for the modules that it loads.
-    Options of the device that it does not give stay.
-    """
+    """Device.create_slang_session() of the current device."""
 def create_compute_kernel(program: ShaderProgram) -> ComputeKernel:
-    """Device.create_compute_kernel() of the current device: create_compute_kernel(program): a ComputeKernel of a
-    ShaderProgram with one entry point.
-    """
+    """Device.create_compute_kernel() of the current device."""
 def create_compute_pipeline(program: ShaderProgram, label: str | None = None) -> ComputePipeline:
-    """Device.create_compute_pipeline() of the current device: create_compute_pipeline(program, label=None): a
-    ComputePipeline, for CommandEncoder.begin_compute_pass().
-    """
+    """Device.create_compute_pipeline() of the current device."""
 def load_module(path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
-    """Device.load_module() of the current device: load_module(path, options={}, link=[]): a Module."""
+    """Device.load_module() of the current device."""
 def load_module_from_file(path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
-    """Device.load_module_from_file() of the current device: load_module_from_file(path, options={}, link=[]): a Module."""
+    """Device.load_module_from_file() of the current device."""
 def load_module_from_source(
     module_name: str,
     source: str,
     options: _Options = {},
     link: Sequence[Module] = [],
 ) -> Module:
-    """Device.load_module_from_source() of the current device: load_module_from_source(module_name, source, options={},
-    link=[]): a Module.
-    """
+    """Device.load_module_from_source() of the current device."""
 def load_program(
     module_name: _Path,
     entry_point_names: Sequence[str],
     additional_source: str | None = None,
     link_options: Any = None,
 ) -> ShaderProgram:
-    """Device.load_program() of the current device: load_program(module_name, entry_point_names, additional_source=None,
-    link_options=None): a ShaderProgram of a module (a path, with or without .slang) and some of its entry points.
-    `additional_source`: Slang text behind the module's.
-    """
+    """Device.load_program() of the current device."""
 def link_program(
     modules: Iterable[Module],
     entry_points: Iterable[SlangEntryPoint],
     link_options: Any = None,
 ) -> ShaderProgram:
-    """Device.link_program() of the current device: link_program(modules, entry_points, link_options=None): a ShaderProgram."""
-def submit_command_buffer(command_buffer: CommandBuffer, queue: CommandQueueType = ...) -> int:
-    """Device.submit_command_buffer() of the current device: submit_command_buffer(command_buffer,
-    queue=CommandQueueType.graphics): run a CommandBuffer; gives the id to wait for.
-    """
+    """Device.link_program() of the current device."""
+def submit_command_buffer(command_buffer: CommandBuffer, queue: CommandQueueType = ..., cuda_stream: object = ...) -> int:
+    """Device.submit_command_buffer() of the current device."""
 def submit_command_buffers(
     command_buffers: Iterable[CommandBuffer],
     wait_fences: Sequence[Fence] = (),
     wait_fence_values: Sequence[int] = (),
     signal_fences: Sequence[Fence] = (),
     signal_fence_values: Sequence[int] = (),
-    queue: CommandQueueType = ...,
+    queue: CommandQueueType = ..., cuda_stream: object = ...,
 ) -> int:
-    """Device.submit_command_buffers() of the current device: submit_command_buffers(command_buffers, wait_fences=(),
-    wait_fence_values=(), signal_fences=(), signal_fence_values=(), queue=CommandQueueType.graphics): run CommandBuffers
-    in order, after the fences have the values to wait for; gives the id to wait for. The fences to signal get their
-    values when it has finished.
-    """
+    """Device.submit_command_buffers() of the current device."""

@@ -190,7 +190,7 @@ class _Desc:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class SlangCompilerOptions(_Desc):
-    """How Slang code is compiled. What this library cannot honour is an error when it is used, never ignored."""
+    """How Slang code is compiled. What the library or its target cannot honour is an error or a logged warning."""
     include_paths: Sequence[_Path]
     defines: dict[str, object]
     shader_model: ShaderModel
