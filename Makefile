@@ -4,6 +4,7 @@
 #   make demo          fetch what is needed, tonemap a photograph, print the picture's path
 #   make test          everything that CI runs; ends with 'N passed, N failed, N skipped'
 #   make soak          the GPU tests at full counts        make bench [BACKEND=vk]   performance.md's figures
+#   make python        build the Python extension in place (python/slangpy), for build/venv/bin/python
 #   make check         headers equal src/, ABI tables      make examples             build/release/examples/*
 #   make install [PREFIX=/usr/local] [DESTDIR=]            make clean                keeps what tools/setup fetched
 #
@@ -53,8 +54,10 @@ unit_split := $(addprefix $B/unit-split/,$(unit_tests))
 unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
+# The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
+cuda_tests := $(addprefix $B/cuda/,buffers calls cuda dispatch globals gradient_sums gradients groups kinds options print random resolution views)
 
-.PHONY: all headers lib demo test soak bench check examples unit unit-split gpu bench-programs install clean
+.PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu cuda bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -65,6 +68,7 @@ examples: $(example_programs)
 unit: $(unit_split) $(unit_headers)
 unit-split: $(unit_split)
 gpu: $(gpu_split) $(gpu_headers)
+cuda: $(cuda_tests)
 bench-programs: $(bench_programs)
 
 # ---- headers and library
@@ -76,7 +80,7 @@ build/headers.stamp: src/manifest tools/amalgamate LICENSE $(wildcard $(listed))
 	@touch $@
 $(headers): build/headers.stamp ;
 
-build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang,$(listed)))
+build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang %.cuh,$(listed)))
 	@mkdir -p $(@D)
 	tools/amalgamate --embed $@
 
@@ -122,6 +126,10 @@ $B/gpu-headers/%: $B/tests/gpu/%.o $(gpu_helpers) $B/headers/implementation.o
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 
+$B/cuda/%: $B/tests/gpu/test_%.o $(gpu_helpers) $B/tests-headers/cuda/compile_only.o
+	@mkdir -p $(@D)
+	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
 $B/bench/%: tests/bench/%.c $B/headers/implementation.o | headers
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -I. -Itests/common $(INCLUDES) $< $B/headers/implementation.o -o $@ $(LIBS)
@@ -132,6 +140,10 @@ $B/examples/%: examples/%/main.c | headers
 		$(LIBS_$*) $(LIBS)
 
 $(foreach e,$(examples),$(eval $B/examples/$e: $(wildcard examples/$e/*.c examples/$e/*.h)))
+
+# The extension and the package beside it: PYTHONPATH=python build/venv/bin/python -c 'import slangpy'
+python: headers
+	cd python && ../build/venv/bin/python -W ignore setup.py -q build_ext --inplace
 
 # ---- what people type
 

@@ -16,6 +16,8 @@
 //      5 tensors and layouts      12 prepared calls                19 dispatch
 //      6 arguments                13 bringing your own Vulkan      20 options of a call
 //      7 mapping and broadcast    14 looking at kernels          21 buffers, shader parameters
+//                                                                22 CUDA
+//                                                                23 gradients
 //
 // Search for ">>" to go from section to section, here and in the declarations.
 //
@@ -168,7 +170,8 @@
 //                                   not converted. Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
-//     spy_arg_struct                a struct field by field, by name or position, all of them: numbers,
+//     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
+//                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
 //                                   tensors or spy_out_*
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
@@ -181,7 +184,7 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, typed buffers, and results of an interface type. A struct given
+// What cannot be passed yet: textures, samplers, and results of an interface type. A struct given
 // whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
@@ -273,7 +276,9 @@
 // spy_prepare binds and compiles a call without running it; spy_call_prepared runs it with arguments of the
 // same kinds, types, ranks, names and order, without a look-up. With desc.async a thread compiles, and
 // spy_prepared_ready says when it is done: SPY_ERROR_NOT_READY is an answer there and is not kept as an
-// error. Sizes given to spy_prepare choose the variant that is compiled first.
+// error. Sizes given to spy_prepare choose the variant that is compiled first. desc.options are those of
+// guide 20, copied: all calls get them, with the values of globals that they had. Globals that change from call
+// to call are set by the options' write_globals hook, or are tensors.
 //
 // >>guide 13: bringing your own Vulkan
 //
@@ -409,7 +414,8 @@
 // >>guide 20: options of a call
 //
 // spy_call_with is spy_call with a spy_call_options: a plain struct that can be kept and changed, all zero by
-// default. The dispatch functions take it too. What is compiled into the kernel makes a call of its own kind.
+// default. The dispatch functions take it too, and spy_explain_call, spy_time_call, spy_resolve and spy_prepare.
+// What is compiled into the kernel makes a call of its own kind.
 //     prelude               Slang text at the head of the kernel
 //     constants             numbers for the module's `extern static const`, compiled in
 //     conformances          "Circle : IShape": the types that may stand behind interfaces at run time
@@ -425,11 +431,25 @@
 //
 // >>guide 21: buffers and shader parameters
 //
-// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
-// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
-// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
-// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
-// arguments may stand beside all of these.
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T, of its
+// scalars in trailing dimensions, or of "void", whose bytes are then Ts. A view must begin at a multiple of the device's alignment (the error says
+// which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
+// it. Element-wise arguments may stand beside all of these.
+//
+// Buffer<T> and RWBuffer<T> are for T of 8, 16 or 32 bits, one, two or four of them (three where the device can),
+// and their tensors hold T itself: a [format] that says otherwise is refused, and so are atomic operations but on
+// int and uint. Every device has float, int, uint and their vectors of two and four to read and write; an error
+// names a format that it lacks. A device without StorageImageReadWithoutFormat takes RWBuffers of float vectors of
+// one length in a kernel, or [format("rgba32f")] and the like on each.
+//
+// An array of buffers, StructuredBuffer<float> b[3], takes a struct of tensors:
+//
+//     spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, z)))
+//
+// Its elements are chosen by a number that is the same for all threads of a group; else Slang wants
+// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays,
+// of unknown size, and of structs with buffers in them are refused.
 //
 // Global shader parameters of a module, and of those that it imports or links, are given with the call:
 //
@@ -440,19 +460,88 @@
 //                                                spy_arg_data("scene.light", &light, sizeof light)) };
 //     spy_call_with(function, args, &o);
 //
-// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// Names are paths: fields by ".name", elements by "[2]", of arrays of buffers too. A struct may be given whole (spy_arg_data), by its fields
 // (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
 // Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
-// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
-// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
-// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
-// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
-// each.
+// library's tensor types; data in uniform buffers comes from host memory. A name that the modules do not have, or
+// a value of another type, is an error before anything is compiled. What a kernel uses must be given, and an
+// error lists what is not, once its code is there and tells; what it does not use is ignored, of a uniform
+// buffer's members too. spy_explain_call lists all globals, given and not. A write_globals hook adds values at
+// each call. Values change from call to call without a new kernel; other kinds or names of values are another
+// kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding each.
 //
-// Not yet: globals of prepared calls; textures, samplers, typed buffers, arrays of buffers, and push constants
-// of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
+// Not yet: textures, samplers, and push constants of the module's own: a kernel that
+// uses one is refused by its name. [[vk::binding]] numbers are the module's
 // own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
 // element-wise arguments: nothing checks what threads then do to each other.
+//
+// >>guide 22: CUDA
+//
+// spy_cuda_backend() drives NVIDIA's GPUs through CUDA. It needs the driver alone to make a device, and NVRTC, CUDA's
+// compiler as a library, to compile kernels: no toolkit, no headers. NVRTC is looked for, in this order: at
+// spy_cuda_desc.nvrtc_library, or SLANGPY_NVRTC_LIBRARY; beside the program; by the system's loader; in a toolkit
+// (CUDA_PATH, CUDA_HOME, /usr/local/cuda); where pip puts nvidia-cuda-nvrtc. The error names every place. An NVRTC of
+// a later major version than the driver's makes code that the driver refuses.
+//
+// Memory lies as CUDA has it: bool is a byte, float2 is aligned to 8 bytes and float4 to 16, half3 takes 8. Views that
+// do not fit a vector's alignment are read component by component. Arguments go with the launch, up to 4,096 bytes, or
+// 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured buffers are an address and a
+// count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to constant memory at each launch.
+// spy_dispatch_indirect waits for the GPU: CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
+//
+// Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
+// about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
+// crashes over its components: put the vector into a struct. options.optimization, debug_info and float_mode of modules
+// reach SPIR-V only.
+//
+// Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
+// only gives the work so far a number. A kernel that faults loses the device: release it and make another one.
+//
+// >>guide 23: gradients
+//
+// A function that is marked [Differentiable], or has a derivative of its own ([BackwardDerivative],
+// [BackwardDerivativeOf]), can be called backward. The call takes the arguments of spy_call:
+//
+//     [Differentiable] float saxpy(no_diff float a, float x, float y) { return a * x + y; }
+//
+//     spy_tensor_desc d = { .shape = SPY_SHAPE(4), .data = data, .with_grad = true };
+//     spy_tensor *x = spy_create_tensor(dev, &d), *out = ...; // likewise
+//     spy_tensor_fill(spy_tensor_grad(out), 1);               // how much each result matters
+//     spy_call_backward(saxpy, SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x), spy_arg_f32("y", 1),
+//                                       spy_arg_tensor("_result", out)));
+//     spy_tensor_read(spy_tensor_grad(x), dx, sizeof dx);     // 2 2 2 2
+//
+// It reads the gradients of the outputs ("_result", out parameters), and adds, never writes over, those of the
+// inputs: spy_tensor_zero_grad() before a new sum. Nothing else changes. An input without a gradient is a
+// constant, and so is what the function calls no_diff; an output without one is of no account, but for "_result",
+// which needs one. What all elements share, or a row or a column of them, gets the sum of what they say.
+//
+// Gradients are tensors beside their tensor, of its shape. with_grad makes one, zeroed, that is read and added to;
+// grad_in (read) and grad_out (added to) give two, which an inout parameter needs: it must hold the value that
+// went in. The element type is Slang's T.Differential: the type itself for floats, vectors, matrices and arrays,
+// a struct such as "Light.Differential" for a struct that is declared `: IDifferentiable`. Views see the gradients
+// of what they are views of; spy_create_detached gives a view without any.
+//
+// spy_arg_diff_pair gives a value and its gradient one by one, any kinds of arguments: numbers, host arrays,
+// tensors; also in the fields of a struct, next to fields without:
+//
+//     spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
+//     spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))) // 1 for every result
+//
+// spy_call_forward_diff goes the other way: it reads the gradients of the inputs, as a direction, and writes the
+// outputs and their gradients, how fast they change in that direction.
+//
+// Functions that index by themselves take tensors with gradients whole, by `import slangpy_diff;`:
+//     DiffTensor<T, D>      t[i], load(i): backward adds to the gradient there, atomically; load_once(int[D])
+//                           adds plainly, for elements that no other thread loads      or IDiffTensor<T, D>
+//     WDiffTensor<T, D>     t[i] = v, store(i, v): backward reads the gradient there   or IWDiffTensor<T, D>
+//     RWDiffTensor<T, D>    both, with grad_in and grad_out                            or IRWDiffTensor<T, D>
+// A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
+//
+// Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory, then
+// by float atomics, or a second dispatch where the device or the type has none. Their order, and so their last
+// bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
+// calls with further options, in command lists too; spy_explain_call shows the kernel.
 
 // >>api/base.h ----------------------------------------------------------------------------------------------
 
@@ -541,6 +630,16 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
+// Told when the calling thread is about to be blocked, and when that is over: round compilers and waits for the GPU. For
+// programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
+// is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
+typedef void (*spy_blocking_func)(bool begins, void *user_data);
+
+typedef struct spy_blocking {
+    spy_blocking_func func; // NULL: none
+    void *user_data;
+} spy_blocking;
+
 // >>memory
 
 // Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
@@ -576,6 +675,11 @@ typedef enum spy_dtype {
 size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
 const char *spy_dtype_name(spy_dtype dtype);
+
+// Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
+// SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
+// Threads: any.
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
 
 #define SPY_MAX_RANK 8
 
@@ -670,6 +774,7 @@ typedef struct spy_device_desc {
     spy_adapter_type adapter_type;      // only this type; default: the best there is
     spy_log log;                        // sees every error and warning, also of a failed creation
     spy_progress progress;              // called around slow steps
+    spy_blocking blocking;              // called around compilers and waits
     spy_allocator allocator;            // default: malloc
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
@@ -713,6 +818,10 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *d
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
+
+// Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Threads: one at a time.
+spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
 #define SPY_FEATURE_FLOAT16 0x1u
@@ -1115,13 +1224,17 @@ typedef struct spy_tensor spy_tensor;
 typedef struct spy_tensor_desc {
     spy_shape shape;          // default: rank 0, one element; sizes may be 0
     spy_dtype dtype;          // scalar elements; default float32
-    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...
+    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...; "void" is memory in bytes,
+                              // which goes to buffers and pointers of any type, laid out by the scalar rules
     spy_module *module;       // where `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
     size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match
     const char *label;        // name in debug tools and messages
     spy_tensor *like;         // a tensor whose shape (when `shape` has rank 0) and element type (without dtype and type) to take
     bool zeroed;              // contents are zero; not together with data
+    bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
+    spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
+    spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
 } spy_tensor_desc;
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: one at a time a device.
@@ -1345,6 +1458,9 @@ extern "C" {
 // >>arguments
 
 typedef struct spy_arg spy_arg;
+struct spy_result;
+
+#define SPYI_MAP_WHOLE 255u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1364,14 +1480,17 @@ typedef enum spy_arg_kind {
     SPY_ARG_DATA,    // host bytes of one value in C's layout
     SPY_ARG_STRUCT,  // named fields
     SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM   // what `custom` says: generators and their like
+    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_RESULT,  // an output of whatever kind: value.result
+    SPY_ARG_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
 typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
-    SPY_DIRECTION_INOUT
+    SPY_DIRECTION_INOUT,
+    SPY_DIRECTION_ANY // of host arrays: as the parameter says; the memory is written when that is out or inout
 } spy_direction;
 
 // One argument. Plain data that lives only during the call.
@@ -1380,7 +1499,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -1390,6 +1509,7 @@ struct spy_arg {
         double f;
         spy_tensor *tensor;
         spy_tensor **new_tensor;
+        struct spy_result *result;
         const void *data;
         void *out;
         const spy_arg *fields;
@@ -1447,7 +1567,7 @@ spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // A struct given field by field; each field is any argument, tensors and further structs included. All fields must
-// be given. The list must stay alive until the call.
+// be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
 spy_arg spy_arg_struct(const char *name, spy_args fields);
 
 // Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
@@ -1466,6 +1586,27 @@ spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
+#define SPY_RESULT_BYTES 256
+
+// A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
+// value has at most SPY_RESULT_BYTES, else a new tensor of the call's shape, which the caller releases.
+typedef struct spy_result {
+    spy_tensor *tensor;     // NULL: the value is in data
+    const char *type;       // Slang's name of the value's or the element's type; NULL: the function returns nothing. Lives as
+                            // long as the device
+    spy_dtype dtype;        // of a scalar, vector or matrix; else SPY_DTYPE_DEFAULT
+    uint32_t rows, columns; // of these; a vector's components are columns; else 0
+    size_t size_bytes;      // of data; 0: there is none
+    uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
+} spy_result;
+
+// "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
+// the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
+spy_arg spy_out_result(const char *name, spy_result *result);
+// An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
+// the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
+spy_arg spy_inout_result(const char *name, spy_result *result);
+
 // Values that go in and come back, for inout parameters. The call waits.
 spy_arg spy_inout_bool(const char *name, bool *value);
 spy_arg spy_inout_i32(const char *name, int32_t *value);
@@ -1479,6 +1620,7 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
+// No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
@@ -1506,6 +1648,13 @@ spy_status spy_call(spy_function *function, spy_args args);
 // What a write_globals hook sets values in.
 typedef struct spy_globals spy_globals;
 
+// What a call computes; see api/gradient.h.
+typedef enum spy_call_mode {
+    SPY_CALL_DEFAULT = 0,  // the function
+    SPY_CALL_BACKWARD,     // as spy_call_backward()
+    SPY_CALL_FORWARD_DIFF  // as spy_call_forward_diff()
+} spy_call_mode;
+
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
 typedef struct spy_call_options {
     const char *prelude;             // Slang text at the head of the generated kernel, after its imports
@@ -1522,6 +1671,8 @@ typedef struct spy_call_options {
     spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
     spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
     struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
+    spy_call_mode mode;
+    bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
 } spy_call_options;
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
@@ -1552,13 +1703,16 @@ spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args
 spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
                                  const spy_call_options *options);
 
-// As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
+// As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
+// is SPY_ERROR_INVALID_ARGUMENT.
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns);
 
-// What a call would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's variant
-// and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
-// When the call cannot be made, the text is the error's. Nothing runs.
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
+// What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
+// variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
+// without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity);
 
 // >>prepared calls
 
@@ -1566,6 +1720,9 @@ typedef struct spy_prepared spy_prepared;
 
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
+    const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
+                                     // none. append_to must be NULL. The values in `globals` are given to every call;
+                                     // write_globals is called by spy_prepare() and at each call, and gives newer ones
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
@@ -1573,7 +1730,8 @@ typedef struct spy_prepare_desc {
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
-// Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
+// Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
+// ones are an error.
 // Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
 // arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
@@ -1634,6 +1792,63 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 }
 #endif
 
+// >>api/gradient.h ------------------------------------------------------------------------------------------
+
+// Gradients: tensors that carry them, and calls that compute them.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// >>tensors with gradients
+// spy_tensor_desc.with_grad makes one gradient tensor, zeroed, that calls both read and add to; grad_in and grad_out give
+// two. Gradients have their tensor's shape and, as element type, what Slang calls T.Differential: float3 for float3,
+// "Light.Differential" for a struct. Half gradients of float tensors, and the other way round, may be given as well. Views see
+// the gradients of what they are views of. Whoever holds a tensor holds its gradients.
+
+// The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
+// Borrowed: lives as long as `tensor`. Threads: one at a time a device.
+spy_tensor *spy_tensor_grad(spy_tensor *tensor);
+// The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
+spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
+// The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
+spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
+// Set all gradients of a tensor to zero. Threads: one at a time a device.
+spy_status spy_tensor_zero_grad(spy_tensor *tensor);
+// The same elements without gradients: a view, released by the caller. NULL on failure.
+spy_tensor *spy_create_detached(spy_tensor *tensor);
+
+// >>a value and its gradient, given one by one
+// pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
+// takes, also a number, host data or a struct. The gradient of an input is added to: a tensor or spy_inout_...; that of an
+// output is only read: a tensor or spy_arg_.... In forward mode it is the other way round, and outputs are written. Calls that
+// compute no gradients take the value alone. Two tensors have the same shape. The list must stay alive until the call.
+// spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
+spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
+
+// >>calls
+
+// Backward: takes the arguments of spy_call(), reads the gradients of the outputs ("_result", out parameters) and adds, for
+// each element of the call, the product with the function's derivative to the gradients of the inputs. Nothing else is written:
+// outputs themselves stay as they are, and gradients of outputs are only read. An input without a gradient is a constant. An
+// inout parameter must hold the value that went in, and needs separate grad_in and grad_out.
+// An input that is broadcast gets the sum over all elements that used it; sums of 16-bit gradients are made in float.
+// The function must be [Differentiable], or have a derivative of its own; what it marks no_diff gets no gradient.
+// Errors found before the launch leave every gradient as it was. Threads: as spy_call().
+// Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
+// and those of spy_call_options.deterministic, take a second dispatch when they are large.
+spy_status spy_call_backward(spy_function *function, spy_args args);
+
+// Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
+// their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
+spy_status spy_call_forward_diff(spy_function *function, spy_args args);
+
+// With other options: spy_call_with() and spy_call_options.mode.
+
+#ifdef __cplusplus
+}
+#endif
+
 // >>api/resolve.h -------------------------------------------------------------------------------------------
 
 // Resolving: what a call would be (overload, types, mapping, shape), for tools, tests and bindings to other languages.
@@ -1667,12 +1882,13 @@ typedef struct spy_resolution {
     spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
 } spy_resolution;
 
-// Resolve a call as spy_call() does, without compiling a kernel or running anything; a spy_call() with these arguments
-// then finds the work done. The same errors as spy_call()'s, but for those that come from compiling, from overlapping
-// memory and from values, which are not looked at (300 for a uint8_t). NULL on failure.
+// Resolve a call as spy_call_with() does, without compiling a kernel or running anything but write_globals; a call with
+// these arguments and options (which may be NULL) then finds the work done. The same errors as the call's, but for those
+// that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
+// uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args);
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
 
@@ -1933,7 +2149,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "}",
     "",
     "// A vector index as an array: .x is the last dimension.",
-    "internal int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
+    "public int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
     "{",
     "    int[Rank] result;",
     "    [ForceUnroll]",
@@ -1949,7 +2165,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "}",
     "",
     "// Separate indices as an array.",
-    "internal int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
+    "public int[Rank] spyi_collect<let Rank : int, each Index : __BuiltinIntegerType>(expand each Index index)",
     "{",
     "    static_assert(countof(Index) == Rank, \"a tensor takes as many indices as it has dimensions\");",
     "    int[Rank] result = {};",
@@ -2077,7 +2293,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "",
     "// >>places",
     "",
-    "internal int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)",
+    "public int spyi_place<let Rank : int>(int offset, int[Rank] strides, int[Rank] index)",
     "{",
     "    int at = offset;",
     "    [ForceUnroll]",
@@ -2350,7 +2566,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "// >>vectors and matrices",
     "",
-    "internal Item *spyi_item<Item>(Item *data, int at)",
+    "public Item *spyi_item<Item>(Item *data, int at)",
     "{",
     "    return __getAddress(data[at]);",
     "}",
@@ -2594,6 +2810,320 @@ static const char *const spyi_slang_slangpy_random[] = {
     NULL
 };
 
+// >>slang/slangpy_diff.slang --------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_diff[] = {
+    "// Tensors with gradients, which differentiable functions take whole: what they load and store takes part in derivatives.",
+    "//",
+    "// A backward call adds to the gradient at each index that was loaded, and reads it at each that was stored to; in forward mode",
+    "// loads read it and stores write it. Without gradients (_grad._data is null) loads are constants and nothing is asked of",
+    "// stores. Other parts of a tensor, as its shape, are no matter of derivatives.",
+    "//",
+    "// Indices are those of slangpy's tensors, but at most four separate ints: a tensor of more dimensions takes int[D]. The module is",
+    "// apart from slangpy because libslang takes three times as long over it as over all the rest.",
+    "module slangpy_diff;",
+    "",
+    "__exported import slangpy;",
+    "",
+    "// >>interfaces: what implements one gives the first members, and has the others from here",
+    "",
+    "// What can be read.",
+    "public interface IDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "{",
+    "    property int[Rank] shape { get; }",
+    "    [Differentiable]",
+    "    Element load(int[Rank] index);",
+    "",
+    "    [Differentiable]",
+    "    Element load(vector<int, Rank> index) { return load(spyi_reverse(index)); }",
+    "    [Differentiable]",
+    "    Element load(int i0) { return load(spyi_collect<Rank>(i0)); }",
+    "    [Differentiable]",
+    "    Element load(int i0, int i1) { return load(spyi_collect<Rank>(i0, i1)); }",
+    "    [Differentiable]",
+    "    Element load(int i0, int i1, int i2) { return load(spyi_collect<Rank>(i0, i1, i2)); }",
+    "    [Differentiable]",
+    "    Element load(int i0, int i1, int i2, int i3) { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
+    "    __subscript(int[Rank] index) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(index); }",
+    "    }",
+    "    __subscript(vector<int, Rank> index) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_reverse(index)); }",
+    "    }",
+    "    __subscript(int i0) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }",
+    "    }",
+    "    __subscript(int i0, int i1) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }",
+    "    }",
+    "    __subscript(int i0, int i1, int i2) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }",
+    "    }",
+    "    __subscript(int i0, int i1, int i2, int i3) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
+    "    }",
+    "}",
+    "",
+    "// What can be written.",
+    "public interface IWDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "{",
+    "    property int[Rank] shape { get; }",
+    "    [Differentiable]",
+    "    void store(int[Rank] index, Element value);",
+    "",
+    "    [Differentiable]",
+    "    void store(vector<int, Rank> index, Element value) { store(spyi_reverse(index), value); }",
+    "    [Differentiable]",
+    "    void store(int i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
+    "    [Differentiable]",
+    "    void store(int i0, int i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
+    "    [Differentiable]",
+    "    void store(int i0, int i1, int i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    [Differentiable]",
+    "    void store(int i0, int i1, int i2, int i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    __subscript(int[Rank] index) -> Element",
+    "    {",
+    "        [Differentiable] [nonmutating] set { store(index, newValue); }",
+    "    }",
+    "    __subscript(vector<int, Rank> index) -> Element",
+    "    {",
+    "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }",
+    "    }",
+    "    __subscript(int i0) -> Element",
+    "    {",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript(int i0, int i1) -> Element",
+    "    {",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }",
+    "    }",
+    "    __subscript(int i0, int i1, int i2) -> Element",
+    "    {",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }",
+    "    }",
+    "    __subscript(int i0, int i1, int i2, int i3) -> Element",
+    "    {",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }",
+    "    }",
+    "}",
+    "",
+    "// What can be read and written.",
+    "public interface IRWDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "    : IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>",
+    "{",
+    "    __subscript(int[Rank] index) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(index); }",
+    "        [Differentiable] [nonmutating] set { store(index, newValue); }",
+    "    }",
+    "    __subscript(vector<int, Rank> index) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_reverse(index)); }",
+    "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }",
+    "    }",
+    "    __subscript(int i0) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "    }",
+    "    __subscript(int i0, int i1) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }",
+    "    }",
+    "    __subscript(int i0, int i1, int i2) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }",
+    "    }",
+    "    __subscript(int i0, int i1, int i2, int i3) -> Element",
+    "    {",
+    "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
+    "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }",
+    "    }",
+    "}",
+    "",
+    "// >>gradients of elements",
+    "",
+    "// Threads add at the same time.",
+    "void spyi_add_gradient<Element : IAtomicAddable, let Rank : int>(",
+    "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
+    "{",
+    "    if (grad._data == nullptr) return;",
+    "    Element.atomic_add(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
+    "}",
+    "",
+    "// >>tensors",
+    "",
+    "// Read only.",
+    "public struct DiffTensor<Element : IDifferentiable, let Rank : int> : IDiffTensor<Element, Rank>",
+    "    where Element.Differential : IAtomicAddable",
+    "{",
+    "    public Tensor<Element, Rank> _primal;",
+    "    public RWTensor<Element.Differential, Rank> _grad;",
+    "",
+    "    public __init(Tensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
+    "    {",
+    "        _primal = primal;",
+    "        _grad = grad;",
+    "    }",
+    "",
+    "    public property int[Rank] shape { get { return _primal.shape; } }",
+    "    // The tensor without its gradients.",
+    "    public Tensor<Element, Rank> detach() { return _primal; }",
+    "",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public Element load(int[Rank] index) { return _primal.load(index); }",
+    "",
+    "    // For elements that no other thread of the call loads, each once: their gradients are added to without atomics.",
+    "    [BackwardDerivative(spyi_load_once_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public Element load_once(int[Rank] index) { return _primal.load(index); }",
+    "",
+    "    internal void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad, index, d); }",
+    "    internal void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
+    "    {",
+    "        if (_grad._data != nullptr) _grad.store(index, Element.dadd(_grad.load(index), d));",
+    "    }",
+    "    internal DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
+    "    {",
+    "        if (_grad._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
+    "        return DifferentialPair<Element>(_primal.load(index), _grad.load(index));",
+    "    }",
+    "}",
+    "",
+    "// An element of a call that runs over a tensor gets the part that lies `by` elements further on.",
+    "public DiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "    DiffTensor<Element, Rank> tensor, int by)",
+    "    where Element.Differential : IAtomicAddable",
+    "{",
+    "    tensor._primal._offset = tensor._primal._offset + by;",
+    "    tensor._grad._offset = tensor._grad._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "// Write only.",
+    "public struct WDiffTensor<Element : IDifferentiable, let Rank : int> : IWDiffTensor<Element, Rank>",
+    "{",
+    "    public WTensor<Element, Rank> _primal;",
+    "    public RWTensor<Element.Differential, Rank> _grad;",
+    "",
+    "    public __init(WTensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
+    "    {",
+    "        _primal = primal;",
+    "        _grad = grad;",
+    "    }",
+    "",
+    "    public property int[Rank] shape { get { return _primal.shape; } }",
+    "    public WTensor<Element, Rank> detach() { return _primal; }",
+    "",
+    "    [BackwardDerivative(spyi_store_bwd)]",
+    "    [ForwardDerivative(spyi_store_fwd)]",
+    "    public void store(int[Rank] index, Element value) { _primal.store(index, value); }",
+    "    // The same: what is stored once and what is stored again have the gradient that lies there.",
+    "    [Differentiable]",
+    "    public void store_once(int[Rank] index, Element value) { store(index, value); }",
+    "",
+    "    internal void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
+    "    {",
+    "        Element.Differential d = Element.dzero();",
+    "        if (_grad._data != nullptr) d = _grad.load(index);",
+    "        value = DifferentialPair<Element>(value.p, d);",
+    "    }",
+    "    internal void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
+    "    {",
+    "        _primal.store(index, value.p);",
+    "        if (_grad._data != nullptr) _grad.store(index, value.d);",
+    "    }",
+    "}",
+    "",
+    "public WDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "    WDiffTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._primal._offset = tensor._primal._offset + by;",
+    "    tensor._grad._offset = tensor._grad._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "// Read and write. Loads are of what was there before: a derivative that goes through what was stored is not known to it.",
+    "public struct RWDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "    : IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>",
+    "    where Element.Differential : IAtomicAddable",
+    "{",
+    "    public RWTensor<Element, Rank> _primal;",
+    "    public RWTensor<Element.Differential, Rank> _grad_in;  // what stores read, and loads in forward mode",
+    "    public RWTensor<Element.Differential, Rank> _grad_out; // what loads add to, and stores write in forward mode",
+    "",
+    "    public __init(",
+    "        RWTensor<Element, Rank> primal,",
+    "        RWTensor<Element.Differential, Rank> grad_in,",
+    "        RWTensor<Element.Differential, Rank> grad_out)",
+    "    {",
+    "        _primal = primal;",
+    "        _grad_in = grad_in;",
+    "        _grad_out = grad_out;",
+    "    }",
+    "",
+    "    public property int[Rank] shape { get { return _primal.shape; } }",
+    "    public RWTensor<Element, Rank> detach() { return _primal; }",
+    "",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public Element load(int[Rank] index) { return _primal.load(index); }",
+    "",
+    "    [BackwardDerivative(spyi_load_once_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public Element load_once(int[Rank] index) { return _primal.load(index); }",
+    "",
+    "    [BackwardDerivative(spyi_store_bwd)]",
+    "    [ForwardDerivative(spyi_store_fwd)]",
+    "    public void store(int[Rank] index, Element value) { _primal.store(index, value); }",
+    "    // The same: what is stored once and what is stored again have the gradient that lies there.",
+    "    [Differentiable]",
+    "    public void store_once(int[Rank] index, Element value) { store(index, value); }",
+    "",
+    "    internal void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }",
+    "    internal void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
+    "    {",
+    "        if (_grad_out._data != nullptr) _grad_out.store(index, Element.dadd(_grad_out.load(index), d));",
+    "    }",
+    "    internal DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
+    "    {",
+    "        if (_grad_in._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
+    "        return DifferentialPair<Element>(_primal.load(index), _grad_in.load(index));",
+    "    }",
+    "    internal void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
+    "    {",
+    "        Element.Differential d = Element.dzero();",
+    "        if (_grad_in._data != nullptr) d = _grad_in.load(index);",
+    "        value = DifferentialPair<Element>(value.p, d);",
+    "    }",
+    "    internal void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
+    "    {",
+    "        _primal.store(index, value.p);",
+    "        if (_grad_out._data != nullptr) _grad_out.store(index, value.d);",
+    "    }",
+    "}",
+    "",
+    "public RWDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "    RWDiffTensor<Element, Rank> tensor, int by)",
+    "    where Element.Differential : IAtomicAddable",
+    "{",
+    "    tensor._primal._offset = tensor._primal._offset + by;",
+    "    tensor._grad_in._offset = tensor._grad_in._offset + by;",
+    "    tensor._grad_out._offset = tensor._grad_out._offset + by;",
+    "    return tensor;",
+    "}",
+    NULL
+};
+
 // >>slang/slangpy_kernel.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_kernel[] = {
@@ -2762,6 +3292,51 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "{",
     "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_sum.slang ---------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_sum[] = {
+    "// What kernels of backward calls add their threads' sums up with. Nothing here is for users.",
+    "module slangpy_sum;",
+    "",
+    "groupshared float[1024] spyi_floats;",
+    "groupshared double[1024] spyi_doubles;",
+    "",
+    "// The sum over the `members` threads of a team, for its member 0. `place` is member * step + the team's number in the group.",
+    "// Always in the same order. All threads of the group must come here.",
+    "public float spyi_team_sum(float value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_floats[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_floats[place] = spyi_floats[place] + spyi_floats[place + reach * step];",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    float sum = spyi_floats[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return sum;",
+    "}",
+    "",
+    "public double spyi_team_sum(double value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_doubles[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_doubles[place] = spyi_doubles[place] + spyi_doubles[place + reach * step];",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    double sum = spyi_doubles[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return sum;",
     "}",
     NULL
 };
@@ -2954,7 +3529,9 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
     { "slangpy_random", spyi_slang_slangpy_random }, \
+    { "slangpy_diff", spyi_slang_slangpy_diff }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
+    { "slangpy_sum", spyi_slang_slangpy_sum }, \
     { "slangpy_print", spyi_slang_slangpy_print }, \
     { "print", spyi_slang_print }
 
@@ -3081,6 +3658,7 @@ typedef struct spyi_context {
     spyi_object object;
     spy_log log;
     spy_progress progress;
+    spy_blocking blocking;
     spy_allocator allocator; // always filled
     const char *label;       // never NULL
     spyi_mutex error_lock;   // guards the errors: compile threads may fail too
@@ -3097,7 +3675,8 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished); // tells desc.progress and desc.blocking
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins);                    // tells desc.blocking
 
 // desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
@@ -3864,8 +4443,14 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     spyi_text_free(&text);
 }
 
+void spyi_block(spyi_context *ctx, bool begins) {
+    if (ctx && ctx->blocking.func) ctx->blocking.func(begins, ctx->blocking.user_data);
+}
+
 void spyi_step(spyi_context *ctx, const char *step, bool finished) {
+    if (finished) spyi_block(ctx, false);
     if (ctx && ctx->progress.func) ctx->progress.func(step, finished, ctx->progress.user_data);
+    if (!finished) spyi_block(ctx, true);
 }
 
 // >>errors
@@ -3979,6 +4564,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (!desc) return;
     ctx->log = desc->log;
     ctx->progress = desc->progress;
+    ctx->blocking = desc->blocking;
     if (desc->label) {
         char *label = spyi_strdup(desc->label); // the caller's may go
         if (label) ctx->label = label;
@@ -4158,30 +4744,65 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A structured-buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment.
+// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
+// limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
+    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
 } spyi_binding;
+
+// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
+// binding each: the array's number is its first element's.
+typedef enum spyi_slot_kind {
+    SPYI_SLOT_BUFFER,
+    SPYI_SLOT_TEXELS,   // Buffer<T>
+    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
+} spyi_slot_kind;
+
+typedef struct spyi_slot {
+    uint8_t kind;    // spyi_slot_kind
+    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
+    uint8_t scalar;  // of a texel: spy_dtype
+    uint8_t columns; // of a texel: 1 to 4
+} spyi_slot;
+
+#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // > 0, at most limits.max_uniform_bytes
+    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
+
+// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
+typedef struct spyi_uniform_place {
+    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
+    uint32_t offset; // bytes
+} spyi_uniform_place;
+
+#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
-    const void *code;    // SPIR-V words
+    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
+    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group (x); already fixed in the code
+    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
+    uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
+    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
+    const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
+    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
+    // buffers, and these are found through addresses.
+    const uint32_t *params; // where in the block each parameter of the entry point begins
+    uint32_t param_count;
+    const spyi_uniform_place *uniform_places; // of each uniform buffer
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
@@ -4204,9 +4825,12 @@ typedef struct spyi_limits {
     spy_device_info info; // what the user sees
     spyi_target target;
     uint32_t max_block_bytes;   // inline parameters of a dispatch
-    uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
+    uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
+    uint32_t texel_alignment; // bytes
+    uint64_t max_texels;      // of a typed buffer
+    uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
     uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
@@ -4214,6 +4838,8 @@ typedef struct spyi_limits {
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
     bool unified_memory;          // device memory is mapped and cached: no staging
 } spyi_limits;
+
+enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {
@@ -4311,13 +4937,16 @@ SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
 // For spy_device_desc.backend_desc; NULL is all zero, and zero is the default.
 typedef struct spyi_null_desc {
-    spyi_target target;         // what kernels are compiled to; nothing looks at their code
+    spyi_target target;         // what kernels are compiled to; nothing but on_kernel looks at their code
     uint32_t max_block_bytes;   // 128
     uint32_t max_bindings;      // 16
     bool pointers_only;         // limits.max_bindings is 0
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t texel_alignment;   // 64
+    uint64_t max_texels;        // 64 Mi
+    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
     uint32_t max_uniforms;      // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
@@ -4333,7 +4962,10 @@ typedef struct spyi_null_desc {
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
-    spyi_text *report;            // the test's own text for broken rules, which outlives the device
+    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
+    spyi_text *report; // the test's own text for broken rules, which outlives the device
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
@@ -4359,6 +4991,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    const spyi_slot *slots; // what each is; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from
@@ -4431,6 +5064,7 @@ typedef struct spyi_null_chunk {
 typedef struct spyi_null_kernel {
     char *label;
     uint32_t group_size, block_size, binding_count, uniform_count;
+    spyi_slot slots[SPYI_MOST_SLOTS];
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -4458,6 +5092,8 @@ typedef struct spyi_null_gpu {
 
     spyi_null_func func;
     void *user_data;
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
 
     spyi_mutex lock; // the rest is also used by compile threads
     spyi_text own_report, *report;
@@ -4695,6 +5331,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_limits *limits = &n->base.limits;
     spyi_null_kernel *k;
+    uint32_t i;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
@@ -4709,11 +5346,27 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
             n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
             desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
             limits->max_uniforms);
+    if (desc->binding_count > SPYI_MOST_SLOTS)
+        return spyi_null_broken(n, error, "create_kernel: %u bindings are more than SPYI_MOST_SLOTS",
+                                desc->binding_count);
+    for (i = 0; i < desc->binding_count && desc->slots; i++) {
+        const spyi_slot *s = &desc->slots[i];
+        uint8_t use = s->kind == SPYI_SLOT_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
+            (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
+            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
+                                    s->count);
+    }
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
         return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+    if (n->on_kernel) {
+        status = n->on_kernel(desc, n->on_kernel_data, error);
+        if (status != SPY_OK) return status;
+    }
     k = (spyi_null_kernel *)calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (!k || !k->label) {
@@ -4726,6 +5379,10 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
     k->uniform_count = desc->uniform_count;
+    for (i = 0; i < desc->binding_count; i++) {
+        if (desc->slots) k->slots[i] = desc->slots[i];
+        else k->slots[i].count = 1;
+    }
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -4871,13 +5528,19 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
+            u->size > limits->max_uniform_bytes)
             return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
                                     k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
     }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
+        const spyi_slot *s = &k->slots[i];
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
+            b->range % texel != 0 ||
+            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
             return spyi_null_broken(
                 n, error,
                 "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
@@ -4923,6 +5586,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     bytes += block_size;
     op->binding_count = k->binding_count;
     op->bindings = (const spyi_binding *)(void *)bytes;
+    op->slots = k->slots;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
     if (k->uniform_count) {
@@ -5160,12 +5824,19 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
                                   SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
     spy_device_info *info = &limits->info;
+    uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     limits->target = d->target;
     limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
+    limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
+    for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
+        for (columns = 0; columns < 4; columns++)
+            if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
@@ -5222,6 +5893,8 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
+    n->on_kernel = d.on_kernel;
+    n->on_kernel_data = d.on_kernel_data;
     n->report = d.report ? d.report : &n->own_report;
     spyi_mutex_init(&n->lock);
     *gpu = (spyi_gpu *)(void *)n;
@@ -5394,6 +6067,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
+SPYI_FN spyi_target spyi_types_target(const spyi_types *types);
 
 // Threads: any (one lock inside). Never NULL for valid arguments.
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
@@ -5408,10 +6082,17 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
                                           uint32_t count, size_t device_size, size_t device_align);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
+// What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
+SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
+SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
+SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                               uint32_t count);
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
 // ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
@@ -5577,6 +6258,8 @@ SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, 
 // Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
+// Whether a function has a derivative though it is not marked [Differentiable]; else `why` gets Slang's reason. Slow.
+SPYI_FN bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, spyi_text *why);
 // Whether `type` implements interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
@@ -5607,6 +6290,8 @@ typedef struct spyi_entry {
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
     uint32_t block_size;
+    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of those that lie in the block
+    uint32_t place_count;
 } spyi_entry;
 
 // Whether the module declares the function as an entry point, by [shader(...)].
@@ -5621,10 +6306,10 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it
+    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it, or an array of buffers
     SPYI_INPUT_DATA,   // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
-    SPYI_INPUT_BUFFER, // a binding: structured and byte-address buffers
-    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers, arrays of buffers
+    SPYI_INPUT_BUFFER, // a binding: structured, byte-address and typed buffers, elements of arrays of them
+    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers
 } spyi_input_kind;
 
 typedef struct spyi_input {
@@ -5632,7 +6317,7 @@ typedef struct spyi_input {
     char *path; // "params.light"
     const spyi_type *type;
     int32_t
-        slot; // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -5643,12 +6328,17 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
+    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // SPYI_TARGET_CUDA
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+// The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
+// say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
+SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
 
@@ -5669,10 +6359,12 @@ SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t h
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 typedef struct spyi_code {
-    void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
+    void *
+        data; // SPIR-V words, ready for the driver (OpSource language patched to 0); or CUDA text with its NUL
     size_t size;
+    size_t prelude_size;    // of the text: Slang's prelude, with which it begins
     uint8_t hash[20];       // Slang's entry-point hash
-    spyi_inputs inputs;     // its bindings in the code: set 0, structured buffers first, then uniform ones
+    spyi_inputs inputs;     // its bindings in the code: set 0, uniform buffers last
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 
@@ -5741,6 +6433,7 @@ enum {
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
 enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum { SPYI_SL_LANGUAGE_CUDA = 6 };
 enum {
     SPYI_SL_OPTIMIZATION_NONE = 0,
     SPYI_SL_OPTIMIZATION_DEFAULT = 1,
@@ -5778,9 +6471,11 @@ enum {
 };
 enum {
     SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_TEXELS = 5,
     SPYI_SL_SHAPE_STRUCTURED = 6,
     SPYI_SL_SHAPE_BYTES = 7,
-    SPYI_SL_ACCESS_READ = 1
+    SPYI_SL_ACCESS_READ = 1,
+    SPYI_SL_ACCESS_READ_WRITE = 2
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -5923,8 +6618,9 @@ struct spyi_sl_global_table {
     uint32_t (*findProfile)(spyi_sl_global *, const char *);
     spyi_sl_slot setDownstreamCompilerPath, setDownstreamCompilerPrelude, getDownstreamCompilerPrelude;
     const char *(*getBuildTagString)(spyi_sl_global *);
-    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
-        getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
+    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude;
+    void (*getLanguagePrelude)(spyi_sl_global *, int32_t language, spyi_sl_blob **);
+    spyi_sl_slot createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
         checkCompileTargetSupport;
     spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
     spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,
@@ -6222,6 +6918,8 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    bool inputs_asked, inputs_known;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
@@ -6272,6 +6970,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Whether it is a structured, byte-address or typed buffer.
+SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
@@ -6293,8 +6993,10 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
+    uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
+    const spyi_type *texel; // of typed buffers; else NULL
 } spyi_sl_binding;
 
 // All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
@@ -6304,8 +7006,16 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 // >>remap.c
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
+// The code may grow by SPYI_CODE_ROOM words.
+enum { SPYI_CODE_ROOM = 8 };
+SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
+
+// >>text.c
+
+// The same for CUDA text: nothing has to be numbered anew there.
+SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                                 spyi_text *messages);
 
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.
@@ -6464,6 +7174,10 @@ void spyi_types_destroy(spyi_types *types) {
     free(types);
 }
 
+spyi_target spyi_types_target(const spyi_types *types) {
+    return types->target;
+}
+
 const spyi_type *spyi_type_void(spyi_types *types) {
     return types->void_type;
 }
@@ -6584,6 +7298,14 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
+const spyi_type *spyi_type_memory(spyi_types *types) {
+    return spyi_type_enum(types, "void", SPY_UINT8);
+}
+
+bool spyi_type_is_memory(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
+}
+
 // How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
 // prints with all its defaults and then does not read, is "float3*".
 static char *spyi_readable_name(spyi_types *types, const char *name) {
@@ -6644,6 +7366,24 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                       uint32_t count) {
+    spyi_field fields[SPYI_MOST_SLOTS];
+    char names[SPYI_MOST_SLOTS][16];
+    memset(fields, 0, sizeof fields);
+    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    for (uint32_t i = 0; i < count; ++i) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = element;
+    }
+    return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_bound_array(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
 }
 
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {
@@ -7015,6 +7755,38 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
     }
 }
 
+// >>runs: the pairs that numpy's and Python's own types make common, in loops that compilers vectorise
+
+#define SPYI_RUN(from_ctype, to_ctype, fits)                                                                 \
+    {                                                                                                        \
+        bool all = true;                                                                                     \
+        for (size_t i = 0; i < count; ++i) {                                                                 \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            all = all && (fits);                                                                             \
+        }                                                                                                    \
+        for (size_t i = 0; all && i < count; ++i) {                                                          \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            to_ctype w = (to_ctype)v;                                                                        \
+            memcpy(out + i * sizeof w, &w, sizeof w);                                                        \
+        }                                                                                                    \
+        *done = all;                                                                                         \
+        return true;                                                                                         \
+    }
+
+// false: none of these pairs. *done: whether all numbers fit.
+static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
+                             bool *done) {
+    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
+    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
+    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
+    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
+    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
+    return false;
+}
+#undef SPYI_RUN
+
 // >>the entry point
 
 bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
@@ -7026,6 +7798,8 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
         memcpy(out, in, count * to_size);
         return true;
     }
+    bool done = false;
+    if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
     for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
         spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
         if (!spyi_scalar_fits(&s, to_type)) return false;
@@ -7035,6 +7809,23 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
         spyi_scalar_write(out + i * to_size, to_type, &s);
     }
     return true;
+}
+
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                               size_t count) {
+    if (to_type <= SPY_DTYPE_DEFAULT || to_type >= SPY_DTYPE_COUNT || from_type <= SPY_DTYPE_DEFAULT ||
+        from_type >= SPY_DTYPE_COUNT)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: expected two of spy_dtype, got %d and %d", (int)to_type,
+                         (int)from_type);
+    if (count && (!to || !from))
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: argument '%s': expected numbers, got NULL",
+                         to ? "from" : "to");
+    if (spyi_convert_scalars(to, to_type, from, from_type, count)) return SPY_OK;
+    return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
+                     "spy_convert_numbers: a number of type %s does not fit into %s",
+                     spy_dtype_name(from_type), spy_dtype_name(to_type));
 }
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
@@ -8084,6 +8875,7 @@ static void spyi_unit_free(spyi_unit *unit) {
         free((void *)(uintptr_t)unit->defines[i].value);
     }
     free(unit->defines);
+    spyi_inputs_free(&unit->inputs);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);
@@ -8569,6 +9361,14 @@ static int64_t spyi_sl_printed_count(const char *name) {
     return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
 }
 
+bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_RESOURCE) return false;
+    unsigned shape = lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK;
+    return (shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ||
+            shape == SPYI_SL_SHAPE_TEXELS) &&
+           lib->spReflectionType_GetResourceAccess(slang) <= SPYI_SL_ACCESS_READ_WRITE;
+}
+
 const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -8609,10 +9409,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_ARRAY: {
-        const spyi_type *element =
-            spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        spyi_sl_type *inner = lib->spReflectionType_GetElementType(slang);
+        const spyi_type *element = spyi_sl_to_type(unit, live, inner, open);
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
+        else if (spyi_sl_is_buffer(lib, inner) && count >= 1 && count <= SPYI_MOST_SLOTS)
+            type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         break;
     }
     case SPYI_SL_KIND_ENUM: {
@@ -9052,6 +9854,59 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&query_path);
 }
 
+// >>compiler/derivative.c -----------------------------------------------------------------------------------
+
+// Whether a function that is not marked as differentiable has a derivative all the same: [BackwardDerivativeOf] stands
+// elsewhere, and reflection does not tell. libslang differentiates what calls it without a word, as a constant.
+
+static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
+    return type->kind != SPYI_TYPE_VOID && spyi_unit_conforms(unit, type, "IDifferentiable");
+}
+
+// A call of bwd_diff(function) with variables of the types that it then takes.
+static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, spyi_text *out) {
+    spyi_text call = { NULL, 0, 0 };
+    spyi_text_add(out, "import %s;\nvoid spyi_query()\n{\n", unit->name);
+    for (uint32_t i = 0; i < s->param_count; ++i) {
+        const spyi_param *p = &s->params[i];
+        bool active = !p->no_diff && spyi_sl_is_differentiable(unit, p->type);
+        if (!active && p->out && !p->in) continue;
+        spyi_text_add(out,
+                      active && p->in ? "    DifferentialPair<%s> a%u;\n"
+                      : active        ? "    %s.Differential a%u;\n"
+                                      : "    %s a%u;\n",
+                      p->type->name, i);
+        spyi_text_add(&call, "%sa%u", call.size ? ", " : "", i);
+    }
+    if (spyi_sl_is_differentiable(unit, s->result)) {
+        spyi_text_add(out, "    %s.Differential d;\n", s->result->name);
+        spyi_text_add(&call, "%sd", call.size ? ", " : "");
+    }
+    spyi_text_add(out, "    bwd_diff(%s)(%s);\n}\n", s->spelling, spyi_text_str(&call));
+    spyi_text_free(&call);
+}
+
+bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, spyi_text *why) {
+    if (signature->callee != SPYI_CALLEE_FUNCTION || signature->generic) return false;
+    spyi_text source = { NULL, 0, 0 }, name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
+    spyi_sl_derivative_query(unit, signature, &source);
+    uint64_t id = spyi_hash(source.data, source.size, 0);
+    spyi_text_add(&name, "spyi_derivative_%016llx", (unsigned long long)id);
+    spyi_text_add(&path, "slangpy-derivative-%016llx.slang", (unsigned long long)id);
+    spyi_global_lock();
+    spyi_sl_live *live = spyi_sl_live_of(unit, 640); // KiB, as any query that compiles
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_module *module = live->session->v->loadModuleFromSourceString(
+        live->session, spyi_text_str(&name), spyi_text_str(&path), spyi_text_str(&source), &diagnostics);
+    if (module) spyi_sl_blob_free(&diagnostics);
+    else spyi_sl_diagnostics(&diagnostics, spyi_text_str(&path), why);
+    spyi_global_unlock();
+    spyi_text_free(&source);
+    spyi_text_free(&name);
+    spyi_text_free(&path);
+    return module != NULL;
+}
+
 // >>compiler/entry.c ----------------------------------------------------------------------------------------
 
 // Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
@@ -9133,12 +9988,13 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     if (!layout || lib->spReflection_getEntryPointCount(layout) == 0) return;
     spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
     unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
-    out->block_size = 0;
+    out->block_size = out->place_count = 0;
     for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
         spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(p);
         size_t size = type ? lib->spReflectionTypeLayout_GetSize(type, SPYI_SL_CATEGORY_UNIFORM) : 0;
         out->offsets[i] = (uint32_t)lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
+        if (size) out->places[out->place_count++] = out->offsets[i];
         if (size && out->offsets[i] + size > out->block_size)
             out->block_size = (uint32_t)(out->offsets[i] + size);
     }
@@ -10326,6 +11182,9 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
 // Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
 // ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
 // Source: Slang's user guide, "Using the Reflection API".
+//
+// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
+// buffer in what is around it. Loose globals lie in one that has no address.
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
@@ -10335,6 +11194,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
+    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -10347,11 +11207,12 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
+    bool cuda;
     bool failed; // out of memory
 } spyi_sl_walk;
 
-static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
-                              const spyi_sl_at *at) {
+static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
+                                          const spyi_type *type, const spyi_sl_at *at) {
     spyi_inputs *p = w->inputs;
     if (p->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
@@ -10360,7 +11221,7 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
         spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
         if (bindings) w->bindings = bindings;
         w->failed = w->failed || !items || !bindings;
-        if (w->failed) return;
+        if (w->failed) return NULL;
         w->capacity = capacity;
     }
     spyi_sl_binding *binding = &w->bindings[p->count];
@@ -10372,12 +11233,23 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
+    if (w->cuda) {
+        binding->set = 0;
+        binding->binding = at->holder;
+        binding->count = 1;
+        binding->texel = NULL;
+        w->failed = w->failed || !input->path;
+        return binding;
+    }
     bool data = kind == SPYI_INPUT_DATA,
          bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    binding->count = 1;
+    binding->texel = NULL;
     w->failed = w->failed || !input->path;
+    return binding;
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -10401,6 +11273,18 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
+// CUDA: one more uniform buffer, whose address lies where `at` stands.
+static void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size) {
+    spyi_inputs *p = w->inputs;
+    w->failed = w->failed || p->uniform_count == SPYI_MOST_UNIFORMS;
+    if (w->failed) return;
+    p->uniform_place[p->uniform_count].holder = holder;
+    p->uniform_place[p->uniform_count].offset = (uint32_t)at->offset;
+    p->uniform_size[p->uniform_count] = (uint32_t)size;
+    at->holder = p->uniform_count++;
+    at->data_size = size;
+}
+
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
@@ -10415,14 +11299,43 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
                                                        SPYI_SL_CATEGORY_UNIFORM);
+    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
 
-static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
-    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
-    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
-                                                                             : SPYI_INPUT_FOREIGN;
+// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
+                                 const spyi_type *type, const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    bool array = spyi_type_is_bound_array(type);
+    uint32_t count = array ? type->field_count : 1;
+    if (array) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
+        slang = lib->spReflectionType_GetElementType(slang);
+    }
+    bool buffer = spyi_sl_is_buffer(lib, slang);
+    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
+                                SPYI_SL_SHAPE_TEXELS;
+    if (w->cuda && (array || texels)) buffer = texels = false; // not yet there: refused by name
+    const spyi_type *texel =
+        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
+               : NULL;
+    spyi_input_kind kind = !buffer || (w->cuda && texels) ? SPYI_INPUT_FOREIGN
+                           : w->cuda                      ? SPYI_INPUT_DATA
+                                                          : SPYI_INPUT_BUFFER;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at one = *at;
+        one.offset += 16 * i; // CUDA: an address and a count
+        spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
+        spyi_sl_binding *binding =
+            spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
+        spyi_text_free(&full);
+        if (!binding) return;
+        binding->count = i ? 0 : count;
+        binding->texel = texel;
+    }
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -10456,7 +11369,10 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+    bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
+    if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+        if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
+    } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
@@ -10466,9 +11382,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
         spyi_sl_walk_fields(w, layout, path, &at);
     } else {
-        spyi_sl_add_input(
-            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
-            type, &at);
+        spyi_sl_add_resource(w, slang, path, type, &at);
     }
 }
 
@@ -10483,11 +11397,15 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
-    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
+                                      ? lib->spReflection_getEntryPointByIndex(layout, 0)
+                                      : NULL;
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
-    if (entry_place) {
+    at.holder = SPYI_HOLDER_BLOCK;
+    if (entry_place && !w.cuda) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
@@ -10502,9 +11420,53 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
+    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
+                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
+}
+
+// A program of the unit's module and those that it links, which brings what they import with it.
+static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs *inputs) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_sl_component **parts =
+        (spyi_sl_component **)calloc(live->link_count + 1, sizeof(spyi_sl_component *));
+    if (!parts) return false;
+    parts[0] = (spyi_sl_component *)live->module;
+    for (uint32_t i = 0; i < live->link_count; ++i) parts[i + 1] = live->links[i];
+    spyi_sl_session *session = live->session;
+    session->v->createCompositeComponentType(session, parts, live->link_count + 1, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = linked ? linked->v->getLayout(linked, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, inputs, &bindings);
+    if (linked) linked->v->release(linked);
+    if (composite) composite->v->release(composite);
+    free(bindings);
+    free(parts);
+    return good;
+}
+
+// Estimate of what that leaves in its session, in KiB: a kernel's is 700.
+enum { SPYI_SL_INPUTS_KIB = 100 };
+
+const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
+    spyi_global_lock();
+    if (!unit->inputs_asked) {
+        spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
+        unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
+        unit->inputs_asked = true;
+    }
+    spyi_global_unlock();
+    return unit->inputs_known ? &unit->inputs : NULL;
 }
 
 void spyi_inputs_free(spyi_inputs *inputs) {
@@ -10516,14 +11478,20 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 // >>compiler/remap.c ----------------------------------------------------------------------------------------
 
 // Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
-// without gaps: structured buffers, then uniform buffers. Source: SPIR-V 1.6, sections 3 and 2.16.
+// without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
+// that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
 
 enum { // of the SPIR-V enumerants
+    SPYI_OP_CAPABILITY = 17,
+    SPYI_OP_TYPE_IMAGE = 25,
+    SPYI_OP_TYPE_ARRAY = 28,
     SPYI_OP_TYPE_POINTER = 32,
     SPYI_OP_CONSTANT = 43,
     SPYI_OP_FUNCTION = 54,
+    SPYI_OP_PARAMETER = 55,
     SPYI_OP_CALL = 57,
     SPYI_OP_VARIABLE = 59,
+    SPYI_OP_TEXEL_POINTER = 60,
     SPYI_OP_LOAD = 61,
     SPYI_OP_COPY_MEMORY = 63,
     SPYI_OP_ACCESS_CHAIN = 65,
@@ -10534,6 +11502,13 @@ enum { // of the SPIR-V enumerants
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
+    SPYI_CAPABILITY_SHADER = 1,
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30, // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
+    SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
+    SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT = 56,
+    SPYI_CAPABILITY_TEXELS_DYNAMIC = 5304,
+    SPYI_CAPABILITY_RW_TEXELS_DYNAMIC = 5305,
     SPYI_STORAGE_CONSTANT = 0,
     SPYI_STORAGE_UNIFORM = 2,
     SPYI_STORAGE_PUSH = 9,
@@ -10543,9 +11518,11 @@ enum { // of the SPIR-V enumerants
 typedef struct spyi_code_id {
     uint32_t set, binding; // UINT32_MAX: not decorated so
     uint32_t storage;      // class, of variables; UINT32_MAX: is none
-    uint32_t type;         // of variables and pointers: what they lead to
+    uint32_t type;         // of variables and pointers: what they lead to; of arrays: the element
     uint32_t value;        // of constants
     uint32_t number;       // new binding
+    uint32_t image;        // of image types: where in the code
+    uint32_t function, position; // of parameters
 } spyi_code_id;
 
 // A variable is read as a whole, or one member of it.
@@ -10560,6 +11537,7 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
+    uint32_t function, parameters; // the one that is being read, and its parameters so far
     bool failed; // out of memory
 } spyi_code_scan;
 
@@ -10591,11 +11569,25 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         if (length == 4 && w[2] == SPYI_DECORATION_BINDING) spyi_code_at(s, w[1])->binding = w[3];
         if (length == 4 && w[2] == SPYI_DECORATION_SET) spyi_code_at(s, w[1])->set = w[3];
         break;
+    case SPYI_OP_TYPE_IMAGE:
+        if (length >= 9) spyi_code_at(s, w[1])->image = (uint32_t)(w - s->words);
+        break;
+    case SPYI_OP_TYPE_ARRAY:
+        if (length == 4) spyi_code_at(s, w[1])->type = w[2];
+        break;
     case SPYI_OP_TYPE_POINTER:
         if (length == 4) spyi_code_at(s, w[1])->type = w[3];
         break;
     case SPYI_OP_CONSTANT:
         if (length == 4) spyi_code_at(s, w[2])->value = w[3];
+        break;
+    case SPYI_OP_FUNCTION:
+        s->function = w[2];
+        s->parameters = 0;
+        break;
+    case SPYI_OP_PARAMETER:
+        spyi_code_at(s, w[2])->function = s->function;
+        spyi_code_at(s, w[2])->position = s->parameters++;
         break;
     case SPYI_OP_VARIABLE:
         if (length < 4) break;
@@ -10604,6 +11596,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         break;
     case SPYI_OP_ACCESS_CHAIN:
     case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        if (length >= 4) spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
         if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
         else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
         break;
@@ -10677,17 +11670,183 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
     return 0;
 }
 
+// >>typed buffers
+
+// Where the code has the image type of a variable, or of an array's elements; NULL: it is none.
+static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
+    const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
+    if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
+    return type->image == UINT32_MAX ? NULL : s->words + type->image;
+}
+
+// Operands of OpTypeImage.
+enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
+
+// SPIR-V's image format for texels of that type; 0: it has none.
+static uint32_t spyi_code_format(const spyi_type *texel) {
+    static const struct {
+        uint8_t scalar, formats[3]; // of one, two and four
+    } list[] = {
+        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
+        { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
+        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
+        if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];
+    return 0;
+}
+
+static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY; i += 2)
+        if (s->words[i + 1] == capability) return;
+    memmove(s->words + 7, s->words + 5, (s->count - 5) * sizeof *s->words);
+    s->words[5] = 2u << 16 | SPYI_OP_CAPABILITY;
+    s->words[6] = capability;
+    s->count += 2;
+}
+
+// Slang leaves the format of RWBuffer<float> and its vectors open, which not every device can read. All of them share one
+// type in the code, so it gets a format when they have the same one.
+static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
+                                 const spyi_sl_binding *bindings, uint32_t *image, uint32_t format) {
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
+    }
+    for (uint32_t id = 1; id < s->id_count; ++id) { // two equal types are not allowed
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
+            return;
+    }
+    image[SPYI_IMAGE_FORMAT] = format;
+}
+
+// Once formats were filled in, the code may need other capabilities.
+static void spyi_code_format_capabilities(spyi_code_scan *s) {
+    bool open = false, extended = false;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        open = open || w[SPYI_IMAGE_FORMAT] == 0;
+        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
+    }
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
+        if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
+            s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
+            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
+    if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
+}
+
+// false: a format that is not the memory's.
+static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                              spyi_text *messages) {
+    bool filled = false;
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        uint32_t *image = id ? spyi_code_image(s, id) : NULL,
+                 format = id ? spyi_code_format(bindings[i].texel) : 0;
+        if (!image || image[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        if (image[SPYI_IMAGE_FORMAT] == 0 && format) {
+            spyi_code_set_format(s, inputs, bindings, image, format);
+            filled = filled || image[SPYI_IMAGE_FORMAT];
+        }
+        if (image[SPYI_IMAGE_FORMAT] == 0 || image[SPYI_IMAGE_FORMAT] == format) continue;
+        spyi_text_add(messages, "the [format] of the shader parameter '%s' is not that of its elements, %s",
+                      inputs->items[i].path, bindings[i].texel->display);
+        return false;
+    }
+    if (filled) spyi_code_format_capabilities(s);
+    return true;
+}
+
+// Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
+static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
+                                    const spyi_sl_binding *bindings, spyi_text *messages) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) != SPYI_OP_TEXEL_POINTER || (w[0] >> 16) < 6) continue;
+        const uint32_t *image = spyi_code_image(s, w[3]);
+        if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
+            continue; // R32i, R32ui
+        const char *path = "?";
+        for (uint32_t k = 0; k < inputs->count; ++k)
+            if (bindings[k].texel && spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3])
+                path = inputs->items[k].path;
+        spyi_text_add(messages,
+                      "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
+                      "RWBuffer<uint>; take an RWStructuredBuffer",
+                      path);
+        return false;
+    }
+    return true;
+}
+
+// What stands behind a binding, once numbered.
+static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
+    const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
+    memset(slot, 0, sizeof *slot);
+    slot->count = (uint8_t)b->count;
+    if (!b->texel) return;
+    slot->kind =
+        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
+    slot->scalar = (uint8_t)b->texel->scalar;
+    slot->columns = (uint8_t)b->texel->columns;
+}
+
+// Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
+static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
+    const spyi_code_id *p = spyi_code_at(s, id);
+    if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_CALL && w[3] == p->function && (w[0] >> 16) > 4 + p->position &&
+            !spyi_code_is_constant(s, w[4 + p->position], depth - 1))
+            return false;
+    }
+    return true;
+}
+
+// Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
+static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
+    bool kinds[3] = { false, false, false };
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        uint32_t op = w[0] & 0xffffu;
+        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5)
+            continue;
+        uint32_t number = spyi_code_at(s, w[3])->number;
+        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS && !spyi_code_is_constant(s, w[4], 8))
+            kinds[inputs->slots[number].kind] = true;
+    }
+    if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
+    if (kinds[SPYI_SLOT_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
+    if (kinds[SPYI_SLOT_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
+}
+
+// >>numbers
+
+// A byte-address buffer is a variable for each width that it is read in, all of one binding.
+static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
+    const spyi_code_id was = s->ids[first];
+    for (uint32_t id = first; id < s->id_count; ++id)
+        if (s->ids[id].storage == was.storage && s->ids[id].set == was.set &&
+            s->ids[id].binding == was.binding)
+            s->ids[id].number = number;
+}
+
 static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strchr(p->path, '.'); // not a part of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // not a part of a parameter
             if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
-            uint32_t id = spyi_code_find(s, &bindings[i], SPYI_STORAGE_BUFFER);
+            uint32_t id = spyi_code_find(s, &bindings[i],
+                                         bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
-            if (id) s->ids[id].number = (uint32_t)p->slot;
+            if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
+            if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }
     for (uint32_t i = 0; i < inputs->count; ++i) {
@@ -10719,11 +11878,11 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(
-            messages,
-            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-            "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
-            input ? input->path : "?", input ? input->type->display : "?");
+        spyi_text_add(messages,
+                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                      "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
+                      "ParameterBlock and plain data can",
+                      input ? input->path : "?", input ? input->type->display : "?");
         return false;
     }
     if (pushed <= 1) return true;
@@ -10744,20 +11903,101 @@ static void spyi_code_patch(spyi_code_scan *s) {
     }
 }
 
-bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                      spyi_text *messages) {
     spyi_code_scan s;
     memset(&s, 0, sizeof s);
     s.words = words;
-    s.count = count;
+    s.count = *count;
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
+    good = good && spyi_code_formats(&s, inputs, bindings, messages);
+    good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);
+    if (good) spyi_code_dynamic(&s, inputs);
     if (good) spyi_code_patch(&s);
+    *count = s.count;
     free(s.ids);
     free(s.uses);
     return good;
+}
+
+// >>compiler/text.c -----------------------------------------------------------------------------------------
+
+// What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
+// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0.
+
+static bool spyi_text_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
+// and without doubled underscores.
+static bool spyi_text_is(const char *at, const char *name, size_t size) {
+    size_t i = 0;
+    char before = 0;
+    for (; i < size; i++) {
+        if (name[i] == '_' && before == '_') continue;
+        if (*at++ != name[i]) return false;
+        before = name[i];
+    }
+    if (before != '_' && *at++ != '_') return false;
+    if (*at < '0' || *at > '9') return false;
+    while (*at >= '0' && *at <= '9') at++;
+    return !spyi_text_word(*at);
+}
+
+// Whether the text has `before`, a number if `counted`, `then`, and that name.
+static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name,
+                          size_t size) {
+    for (const char *c = strstr(body, before); c; c = strstr(c + 1, before)) {
+        const char *at = c + strlen(before);
+        while (*then && *at >= '0' && *at <= '9') at++;
+        if (strncmp(at, then, strlen(then)) == 0 && spyi_text_is(at + strlen(then), name, size)) return true;
+    }
+    return false;
+}
+
+static bool spyi_text_uses(const char *body, const spyi_input *input) {
+    size_t root = strcspn(input->path, ".[");
+    const char *last = strrchr(input->path, '.');
+    bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
+    if (input->parameter && !holder) return true; // an argument is there whether it is used or not
+    if (!spyi_text_has(body, "globalParams_", "->", input->path, root)) return false;
+    if (!last) return true;
+    size_t size = strcspn(++last, "[");
+    return spyi_text_has(body, "->", "", last, size) || spyi_text_has(body, ".", "", last, size);
+}
+
+bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                         spyi_text *messages) {
+    bool used[SPYI_MOST_UNIFORMS] = { false };
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t uniform = bindings[i].binding;
+        if (!spyi_text_uses(body, p)) continue;
+        if (p->kind == SPYI_INPUT_FOREIGN) {
+            spyi_text_add(
+                messages,
+                "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                p->path, p->type->display);
+            return false;
+        }
+        if (p->kind != SPYI_INPUT_DATA || uniform >= inputs->uniform_count) continue;
+        p->used = true;
+        p->slot = (int32_t)uniform;
+        for (uint32_t at = uniform;
+             at < inputs->uniform_count && !used[at];) { // with all that hold its address
+            used[at] = true;
+            at = inputs->uniform_place[at].holder;
+        }
+    }
+    for (uint32_t i = 0; i < inputs->uniform_count; i++)
+        if (!used[i]) inputs->uniform_size[i] = 0;
+    while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
+    return true;
 }
 
 // >>compiler/code.c -----------------------------------------------------------------------------------------
@@ -10816,12 +12056,30 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else
-        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
-                               messages);
+    else if (unit->compiler->target == SPYI_TARGET_CUDA)
+        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
+                                   messages);
+    else {
+        size_t count = code->size / sizeof(uint32_t);
+        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+        code->size = count * sizeof(uint32_t);
+    }
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
+}
+
+// How much of the text is Slang's prelude, which it begins with.
+static size_t spyi_code_prelude(const spyi_unit *unit, const spyi_code *code) {
+    spyi_sl_global *global = unit->compiler->library->global;
+    spyi_sl_blob *prelude = NULL;
+    size_t size = 0;
+    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
+    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
+        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
+        size = prelude->v->getBufferSize(prelude);
+    spyi_sl_blob_free(&prelude);
+    return size;
 }
 
 // >>string literals
@@ -10869,22 +12127,57 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
+// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
+static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                              spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_inputs inputs;
+    memset(&inputs, 0, sizeof inputs);
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &inputs, &bindings);
+    for (uint32_t i = 0; good && i < inputs.count; ++i) {
+        const spyi_input *p = &inputs.items[i];
+        uint32_t uniform = bindings[i].binding;
+        size_t prefix = strlen(SPYI_HOLDER_PREFIX);
+        if (p->type->kind != SPYI_TYPE_VECTOR || uniform >= inputs.uniform_count || p->offset ||
+            inputs.uniform_place[uniform].holder == SPYI_HOLDER_NONE ||
+            inputs.uniform_size[uniform] != p->type->device_size)
+            continue;
+        spyi_text_add(
+            messages,
+            "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
+            "that: put the vector into a struct",
+            p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
+        good = false;
+    }
+    free(bindings);
+    spyi_inputs_free(&inputs);
+    return good;
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                            spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
+    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
+        return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
-        code->data = malloc(code->size + 4);
+        code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                spyi_code_place(unit, live, linked, code, messages);
+            } else {
+                code->prelude_size = spyi_code_prelude(unit, code);
+                ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
         if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)
@@ -11092,7 +12385,14 @@ struct spy_tensor {
     bool contiguous;
     const char *label;           // ours, or ""
     spy_tensor *previous, *next; // in device.tensors; next also among the dead
+    spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
+    int64_t grad_shift[2];       // of a view being made: bytes from its elements to those of its parent's gradients
+    const spyi_type *grad_type;  // ... the parent's element type
+    bool grads_follow;           // ... the gradients are to be seen in the same way
 };
+
+// Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
+enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
@@ -11283,6 +12583,17 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 
+// >>gradient.c
+// The type of a value's gradient, in Slang T.Differential: NULL where it has none. `unit` is for structs, and may be NULL.
+SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, const spyi_type *type);
+// The gradients that a new tensor's desc asks for; false: reported.
+SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
+// A view that is being made gets views of its parent's gradients as soon as it is measured.
+SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
+SPYI_FN void spyi_gradients_follow(spy_tensor *view);
+SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // the same ones
+
 // >>print.c
 // One scalar as text, floats with the fewest digits that tell it from others.
 SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
@@ -11296,6 +12607,9 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
                                 const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+
+// >>packed.c
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
 
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
@@ -11350,7 +12664,8 @@ SPYI_FN void spyi_print_deliver(spy_device *device);
 // device to report to; the call says what does not fit.
 
 // Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost three times as much. dims stay unset but for host arrays.
+// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
+// copies after all (27 ns an argument instead of 3).
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;
@@ -11358,7 +12673,6 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->direction = direction;
     arg->dtype = dtype;
     arg->map_count = 0;
-    memset(arg->map, 0, sizeof arg->map);
     arg->type = NULL;
     arg->custom = NULL;
     arg->value.u = 0;
@@ -11504,6 +12818,21 @@ spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
     return arg;
 }
 
+static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    arg.value.result = result;
+    return arg;
+}
+
+spy_arg spy_out_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+}
+
+spy_arg spy_inout_result(const char *name, spy_result *result) {
+    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+}
+
 // A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
@@ -11566,6 +12895,14 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
     return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
 }
 
+spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg.value.fields = pair.items;
+    arg.count = pair.count;
+    return arg;
+}
+
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
     spy_arg arg;
     spyi_set_arg(&arg, name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
@@ -11580,7 +12917,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count;
+    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
@@ -11640,13 +12977,13 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
         *problem = "outputs cannot be packed";
     else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
     else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
         *problem = "expected a living tensor";
-    else if (arg->kind == SPY_ARG_STRUCT &&
+    else if ((arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";
     else *problem = spyi_packed_bytes(arg, &size);
@@ -11662,7 +12999,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         if (!p->data) return false;
         memcpy(p->data, arg->value.data, size);
         p->arg.value.data = p->data;
-    } else if (arg->kind == SPY_ARG_STRUCT) {
+    } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
         p->fields = (spy_packed *)calloc(arg->count + 1, sizeof *p->fields);
         p->items = (spy_arg *)calloc(arg->count + 1, sizeof *p->items);
         if (!p->fields || !p->items) return false;
@@ -11680,15 +13017,19 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     return true;
 }
 
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
+    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    *problem = "out of host memory";
+    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    spyi_packed_clear(p);
+    free(p);
+    return NULL;
+}
+
 spy_packed *spy_pack(spy_device *device, spy_arg arg) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = "out of host memory";
-    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
-    if (p && !spyi_packed_copy(p, &arg, 0, &problem)) {
-        spyi_packed_clear(p);
-        free(p);
-        p = NULL;
-    }
+    const char *problem = NULL;
+    spy_packed *p = spyi_packed_make(&arg, &problem);
     if (!p)
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
                   arg.name ? arg.name : "", problem);
@@ -12306,6 +13647,7 @@ SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
     } else {
         tensor->contiguous = true;
     }
+    if (tensor->grads_follow) spyi_gradients_follow(tensor);
 }
 
 // >>headers
@@ -12334,6 +13676,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
 
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
+    spyi_gradients_drop(tensor);
     if (tensor->storage && --tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
     free((void *)tensor->label);
     tensor->storage = NULL;
@@ -12406,6 +13749,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         return spyi_type_scalar(device->types, dtype);
     }
     const spyi_type *found = spyi_type_parse(device->types, type);
+    if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
     if (!found && module) {
         spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
         if (!object || object->device != device) {
@@ -12420,7 +13764,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   module ? "%s: type '%s' is not known to module '%s'"
                          : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
                   function, type, module ? module->name : "");
-    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID || found->device_size == 0) {
+    } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
                   "and structs of these)",
@@ -12486,6 +13830,12 @@ spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc) {
             spyi_tensor_free(tensor);
             tensor = NULL;
         }
+    }
+    if (tensor && (desc->with_grad || desc->grad_in || desc->grad_out) &&
+        !spyi_gradients_make(tensor, desc, function)) {
+        spyi_tensor_unlink(tensor);
+        spyi_tensor_free(tensor);
+        tensor = NULL;
     }
     spyi_text_free(&error);
     spyi_leave(device);
@@ -12629,7 +13979,11 @@ SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function,
     tensor->offset_bytes = offset;
     tensor->label = spyi_strdup(desc->label);
     spyi_tensor_measure(tensor);
-    return tensor;
+    if ((!desc->with_grad && !desc->grad_in && !desc->grad_out) || spyi_gradients_make(tensor, desc, function))
+        return tensor;
+    spyi_tensor_unlink(tensor);
+    spyi_tensor_free(tensor);
+    return NULL;
 }
 
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
@@ -13028,6 +14382,7 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     view->shape = parent->shape;
     view->strides = parent->strides;
     view->offset_bytes = parent->offset_bytes;
+    spyi_gradients_inherit(view, parent);
     return view;
 }
 
@@ -13364,9 +14719,244 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
         spyi_tensor_measure(tensor);
+        spyi_gradients_share(tensor, other);
     }
     spyi_leave(device);
     return status;
+}
+
+// >>data/gradient.c -----------------------------------------------------------------------------------------
+
+// Gradients of tensors: making them, their types, and how views see them.
+
+// >>types
+
+SPYI_FN const spyi_type *spyi_differential(spyi_types *types, spyi_unit *unit, const spyi_type *type) {
+    switch (type->kind) {
+    case SPYI_TYPE_SCALAR:
+        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
+        return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_VECTOR:
+    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_ARRAY: {
+        const spyi_type *element = spyi_differential(types, unit, type->element);
+        return element ? spyi_type_array(types, element, type->count) : NULL;
+    }
+    case SPYI_TYPE_STRUCT: {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "%s.Differential", type->name);
+        const spyi_type *found = unit ? spyi_unit_find_type(unit, spyi_text_str(&name)) : NULL;
+        spyi_text_free(&name);
+        return found && found->device_size && found->kind != SPYI_TYPE_OTHER ? found : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when it is called.
+static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
+    if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
+    if (type->kind == SPYI_TYPE_ARRAY)
+        return grad->kind == SPYI_TYPE_ARRAY && grad->count == type->count &&
+               spyi_gradient_fits(type->element, grad->element);
+    return grad->kind == type->kind && grad->scalar >= SPY_FLOAT16 && grad->rows == type->rows &&
+           grad->columns == type->columns;
+}
+
+// >>making
+
+static spy_tensor *spyi_retained(spy_tensor *tensor) {
+    if (tensor) spyi_atomic_add(&tensor->object.references, 1);
+    return tensor;
+}
+
+static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char *function,
+                                const char *name) {
+    spyi_text text = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_SHAPE_MISMATCH;
+    if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
+    } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
+        spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
+        spyi_shape_text(&tensor->shape, &text);
+        spyi_text_add(&text, ", got ");
+        spyi_shape_text(&grad->shape, &text);
+    } else if (!spyi_gradient_fits(tensor->type, grad->type)) {
+        status = SPY_ERROR_TYPE_MISMATCH;
+        spyi_text_add(&text, "desc.%s: expected a gradient of %s, got elements of %s", name,
+                      tensor->type->display, grad->type->display);
+    }
+    if (!text.size) return true;
+    spyi_fail_text(tensor->object.device, status, function, &text);
+    return false;
+}
+
+// The element type that a gradient made here has.
+static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
+                                           const char *function) {
+    spy_device *device = tensor->object.device;
+    spyi_object *module = spyi_as(desc->module, SPYI_KIND_MODULE);
+    const spy_tensor *like = desc->like && desc->like->type == tensor->type ? desc->like : NULL;
+    const spyi_type *type = spyi_differential(
+        device->types, module && module->device == device ? desc->module->unit : NULL, tensor->type);
+    if (!type && like && like->grads[SPYI_GRAD_OUT]) type = like->grads[SPYI_GRAD_OUT]->type;
+    if (!type && tensor->type->kind == SPYI_TYPE_STRUCT)
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: with_grad: %s has no gradients%s: a struct must be declared as %s : IDifferentiable",
+                  function, tensor->type->display, desc->module ? "" : " that are known without desc.module",
+                  tensor->type->display);
+    else if (!type)
+        spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
+                  "%s: with_grad: expected elements of floats, got %s, which has no gradients", function,
+                  tensor->type->display);
+    return type;
+}
+
+SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function) {
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (desc->with_grad && (desc->grad_in || desc->grad_out)) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "%s: expected desc.with_grad, or grad_in and grad_out, got both", function);
+        return false;
+    }
+    if (!desc->with_grad) {
+        if ((desc->grad_in && !spyi_check_gradient(tensor, desc->grad_in, function, "grad_in")) ||
+            (desc->grad_out && !spyi_check_gradient(tensor, desc->grad_out, function, "grad_out")))
+            return false;
+        tensor->grads[SPYI_GRAD_IN] = spyi_retained(desc->grad_in);
+        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(desc->grad_out);
+        return true;
+    }
+    const spyi_type *type = spyi_gradient_type(tensor, desc, function);
+    if (!type) return false;
+    spy_tensor *grad = spyi_tensor_make(device, type, &tensor->shape, desc->label, &error, &status);
+    if (grad) {
+        tensor->grads[SPYI_GRAD_IN] = grad;
+        tensor->grads[SPYI_GRAD_OUT] = spyi_retained(grad);
+        status = spyi_tensor_repeat(grad, NULL, &error);
+    }
+    if (status == SPY_OK) return true;
+    spyi_fail_text(device, status, function, &error);
+    return false;
+}
+
+SPYI_FN void spyi_gradients_drop(spy_tensor *tensor) {
+    for (int i = 0; i < 2; i++) {
+        if (tensor->grads[i]) spyi_object_release(&tensor->grads[i]->object);
+        tensor->grads[i] = NULL;
+    }
+}
+
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
+    spy_tensor *in = spyi_retained(from->grads[SPYI_GRAD_IN]),
+               *out = spyi_retained(from->grads[SPYI_GRAD_OUT]);
+    spyi_gradients_drop(tensor);
+    tensor->grads[SPYI_GRAD_IN] = in;
+    tensor->grads[SPYI_GRAD_OUT] = out;
+}
+
+// >>views
+
+// A gradient that lies as its tensor does can be seen through the same sizes and strides.
+static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
+    return memcmp(&tensor->strides, &grad->strides, sizeof grad->strides) == 0 &&
+           spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
+}
+
+SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
+    for (int i = 0; i < 2; i++) {
+        const spy_tensor *grad = parent->grads[i];
+        if (!grad || !spyi_lies_alike(parent, grad)) continue;
+        view->grads[i] = spyi_retained(parent->grads[i]);
+        view->grad_shift[i] = (int64_t)grad->offset_bytes - (int64_t)parent->offset_bytes;
+        view->grad_type = parent->type;
+        view->grads_follow = true;
+    }
+}
+
+// NULL: the view's elements are of another type than those that the gradient belongs to, or memory ran out.
+static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
+    spy_tensor *from = view->grads[which];
+    const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
+    spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
+    if (!grad) return NULL;
+    grad->storage = from->storage;
+    grad->storage->references++;
+    grad->type = type;
+    grad->shape = view->shape;
+    grad->strides = view->strides;
+    grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[which]);
+    spyi_tensor_measure(grad);
+    return grad;
+}
+
+SPYI_FN void spyi_gradients_follow(spy_tensor *view) {
+    spy_tensor *from[2] = { view->grads[0], view->grads[1] };
+    view->grads_follow = false;
+    for (int i = 0; i < 2; i++) {
+        if (!from[i]) continue;
+        view->grads[i] = i == 1 && from[1] == from[0] ? spyi_retained(view->grads[0])
+                                                      : spyi_gradient_view(view, i, view->grad_type);
+    }
+    for (int i = 0; i < 2; i++)
+        if (from[i]) spyi_object_release(&from[i]->object);
+}
+
+// >>the public functions
+
+static spy_tensor *spyi_get_gradient(spy_tensor *tensor, int which, const char *function) {
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *grad = tensor->grads[which];
+    spyi_leave(tensor);
+    return grad;
+}
+
+spy_tensor *spy_tensor_grad(spy_tensor *tensor) {
+    spy_tensor *grad = spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad");
+    if (grad || !spyi_as(tensor, SPYI_KIND_TENSOR)) return grad;
+    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad");
+}
+
+spy_tensor *spy_tensor_grad_in(spy_tensor *tensor) {
+    return spyi_get_gradient(tensor, SPYI_GRAD_IN, "spy_tensor_grad_in");
+}
+
+spy_tensor *spy_tensor_grad_out(spy_tensor *tensor) {
+    return spyi_get_gradient(tensor, SPYI_GRAD_OUT, "spy_tensor_grad_out");
+}
+
+spy_status spy_tensor_zero_grad(spy_tensor *tensor) {
+    const char *function = "spy_tensor_zero_grad";
+    spy_status status = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = tensor->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    if (!tensor->grads[0] && !tensor->grads[1]) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "the tensor has no gradients; make it with desc.with_grad");
+    }
+    for (int i = 0; i < 2 && status == SPY_OK; i++)
+        if (tensor->grads[i] && (i == 0 || tensor->grads[1] != tensor->grads[0]))
+            status = spyi_tensor_repeat(tensor->grads[i], NULL, &error);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_tensor *spy_create_detached(spy_tensor *tensor) {
+    const char *function = "spy_create_detached";
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (view) {
+        view->grads_follow = false;
+        spyi_gradients_drop(view);
+        spyi_tensor_measure(view);
+    }
+    spyi_leave(tensor);
+    return view;
 }
 
 // >>data/reshape.c ------------------------------------------------------------------------------------------
@@ -16194,7 +17784,9 @@ spy_submit_id spy_flush(spy_device *device) {
 
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status == SPY_OK) spyi_print_deliver(device);
@@ -16263,6 +17855,22 @@ spy_status spy_trim(spy_device *device) {
     return status;
 }
 
+spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_set_dump_directory");
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    char *copy = directory ? spyi_strdup(directory) : NULL;
+    if (directory && !copy) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
+    } else {
+        free(device->dump_directory);
+        device->dump_directory = copy;
+    }
+    spyi_leave(device);
+    return status;
+}
+
 // >>information
 
 spy_device_info spy_get_device_info(const spy_device *device) {
@@ -16324,6 +17932,7 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
+    bool whole;           // an explicit mapping of no dimensions
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -16332,6 +17941,7 @@ typedef struct spyi_value {
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_CUSTOM
+    uint32_t grads[2]; // calls that compute gradients: numbers of those of a tensor, behind all arguments; 0: none
 } spyi_value;
 
 // >>options: what a call's options say to its kernel, checked and copied
@@ -16342,6 +17952,8 @@ typedef struct spyi_options {
     uint32_t threads[3]; // of a group; 0: chosen
     spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
     uint32_t count_rank; // of thread_count
+    spy_call_mode mode;
+    bool deterministic;
 } spyi_options;
 
 // Values that a hook sets. Kept from call to call: they do not allocate.
@@ -16350,6 +17962,13 @@ struct spy_globals {
     uint32_t count, capacity;
     bool failed; // out of memory
 };
+
+// Options with all that they point to, for calls that are made later. All zero: none.
+typedef struct spyi_kept_options {
+    spy_call_options options;
+    spy_packed *constants, *globals; // their lists, as structs
+    bool given;
+} spyi_kept_options;
 
 // >>dispatches: an explicit number of threads
 typedef struct spyi_threads {
@@ -16369,6 +17988,7 @@ typedef struct spyi_values {
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
     uint32_t global_count;           // values of globals and their fields, behind the arguments
+    uint32_t grad_count;             // gradients of tensors, behind those
     struct spy_globals written;      // what the options' hook has set
     spy_shape thread_count;          // theirs
     const spyi_threads *threads;     // of a dispatch; NULL: a call
@@ -16386,6 +18006,11 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_v
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
+SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
+// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
+                                     spyi_text *error);
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -16421,8 +18046,21 @@ typedef enum spyi_source {
     SPYI_SOURCE_UPLOAD,   // a host array that is run over, through a temporary tensor
     SPYI_SOURCE_NEW,      // a new tensor
     SPYI_SOURCE_READBACK, // one value that returns to host memory
-    SPYI_SOURCE_KIND      // what leaf.kind says
+    SPYI_SOURCE_KIND,     // what leaf.kind says
+    SPYI_SOURCE_NONE      // an output of a backward call, which is not computed
 } spyi_source;
+
+// What a leaf is to its call: a value, or another leaf's gradient.
+typedef enum spyi_role {
+    SPYI_ROLE_VALUE,
+    SPYI_ROLE_READ,   // of an output going backward, of an input in forward mode
+    SPYI_ROLE_ADDED,  // of an input going backward: each element of the call adds to it
+    SPYI_ROLE_WRITTEN, // of an output in forward mode
+    SPYI_ROLE_INSIDE  // of a tensor that is taken whole: the function goes there by itself
+} spyi_role;
+
+#define SPYI_WHOLE_LOADS 1u
+#define SPYI_WHOLE_STORES 2u
 
 // A place where the kernel loads or stores.
 typedef struct spyi_leaf {
@@ -16442,8 +18080,17 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
+    spyi_role role;
+    uint32_t value_leaf;           // of a gradient: the leaf that it belongs to
+    uint32_t grads[2];             // leaves of its gradients: read, and added to or written; 0: none
+    uint8_t whole_grads;           // a tensor taken whole with gradients: SPYI_WHOLE_LOADS and _STORES ask for them
+    bool paired;                   // ... its gradient was given by itself
+    spy_call_mode mode;            // ... of the call
+    bool param_in, param_out;      // how the function takes it, when the call computes gradients
+    const spyi_type *differential; // ... its T.Differential; NULL: it has none
 } spyi_leaf;
 
 // >>kinds of values beyond numbers, host data, element-wise tensors and structs: a file each in kinds/
@@ -16473,9 +18120,11 @@ struct spyi_value_kind {
 
 // The kind that passes a tensor whole, or an address, to a parameter of such a type; NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
+// A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
+SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
@@ -16507,6 +18156,9 @@ typedef struct spyi_bound {
     bool guarded;       // spyi_threads.guarded
     bool shader;        // spyi_threads.shader
     bool call_info;     // the module may ask where in the call it is: it imports slangpy
+    spy_call_mode mode;
+    bool grads_inside[2]; // the function itself reads, and adds to or writes, gradients of tensors that it takes whole
+    bool names_diff;      // the kernel says names of slangpy_diff
     uint8_t *sizes;    // types were chosen by so many trailing sizes of each value; NULL: by none
 } spyi_bound;
 
@@ -16570,7 +18222,8 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
-    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns)
+    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -16654,6 +18307,24 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
+    case SPY_ARG_PAIR:
+        if (arg->count != 2 || !arg->value.fields)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "expected a value and its gradient");
+        v->child_count = 2;
+        return SPY_OK;
+    case SPY_ARG_RESULT:
+        if (!arg->value.result)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its result is NULL");
+        if (arg->direction != SPY_DIRECTION_INOUT) return SPY_OK;
+        if (arg->value.result->dtype <= SPY_DTYPE_DEFAULT || arg->value.result->dtype >= SPY_DTYPE_COUNT ||
+            arg->value.result->size_bytes > SPY_RESULT_BYTES)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the value that goes in has no valid dtype or size_bytes");
+        v->type = device->scalars[arg->value.result->dtype];
+        v->size = (uint32_t)arg->value.result->size_bytes;
+        return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -16688,19 +18359,21 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        if (arg->map_count > SPY_MAX_RANK)
+        v->whole = arg->map_count == SPYI_MAP_WHOLE;
+        if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = v->map_count;
+        key[3] = (uint8_t)arg->map_count;
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
@@ -16710,7 +18383,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
-        if (v->kind == SPY_ARG_STRUCT) {
+        if (v->kind == SPY_ARG_STRUCT || v->kind == SPY_ARG_PAIR) {
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
@@ -16733,10 +18406,6 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     lists[1].items = values->written.items;
     lists[1].count = values->written.count;
     if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
-    if (lists[0].count && !lists[0].items) {
-        spyi_text_add(error, "its options: globals has a count, but items is NULL");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
     for (int l = 0; l < 2 && status == SPY_OK; l++) {
         for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
             if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
@@ -16748,6 +18417,59 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     values->global_count = values->count - arguments;
     values->count = arguments;
     return status;
+}
+
+static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
+    const spy_tensor *value = pair[1].tensor, *grad = pair[2].tensor; // neither has fields when both are tensors
+    if (pair[1].child_count || !value || !grad ||
+        memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
+        return true;
+    spyi_text_add(error, "'%s': expected a gradient of the value's shape ", pair->name ? pair->name : "");
+    spyi_shape_text(&value->shape, error);
+    spyi_text_add(error, ", got ");
+    spyi_shape_text(&grad->shape, error);
+    return false;
+}
+
+// Gradients of tensors become values too, behind all others, when the call is about them.
+static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
+    uint32_t end = values->count + values->global_count;
+    if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < values->count; i++) {
+        if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
+            return SPY_ERROR_SHAPE_MISMATCH;
+        const spy_tensor *tensor = values->items[i].tensor;
+        if (!tensor) continue;
+        uint8_t have = (uint8_t)((tensor->grads[0] ? 1 : 0) | (tensor->grads[1] ? 2 : 0) |
+                                 (tensor->grads[0] == tensor->grads[1] ? 4 : 0));
+        if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
+        for (int g = 0; g < 2; g++) {
+            spy_tensor *grad = tensor->grads[g];
+            if (!grad) continue;
+            if (end == values->capacity) {
+                uint32_t capacity = values->capacity * 2;
+                spyi_value *items = (spyi_value *)realloc(values->items, capacity * sizeof *items);
+                if (!items) return SPY_ERROR_OUT_OF_MEMORY;
+                values->items = items;
+                values->capacity = capacity;
+            }
+            spyi_value *v = &values->items[end];
+            *v = values->items[i]; // its name and mapping too
+            v->cast = NULL;
+            v->tensor = grad;
+            v->type = grad->type;
+            v->dims = grad->shape.dims;
+            v->grads[0] = v->grads[1] = 0;
+            values->items[i].grads[g] = end++;
+            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id)) return SPY_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    values->grad_count = end - values->count - values->global_count;
+    return SPY_OK;
+}
+
+SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {
+    return values->options ? values->options->mode : SPY_CALL_DEFAULT;
 }
 
 spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
@@ -16774,6 +18496,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->global_count = 0;
+    values->grad_count = 0;
     values->options = options;
     values->threads = threads;
     values->thread_count.rank = 0;
@@ -16793,6 +18516,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
+    if (status == SPY_OK && spyi_mode_of(values)) status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -16851,6 +18575,10 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
+    case SPY_ARG_RESULT:
+        spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
+        break;
     case SPY_ARG_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");
@@ -16862,11 +18590,12 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 // >>bind/options.c ------------------------------------------------------------------------------------------
 
-// Options of a call: checked and signed at each call, copied when a plan is made.
+// Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
         return "conformance_count is given, but conformances is NULL";
     if (o->conformance_count > 256) return "it has more than 256 conformances";
@@ -16889,6 +18618,8 @@ static const char *spyi_check_options(const spy_call_options *o) {
     }
     for (uint32_t d = 0; d < o->thread_count.rank; d++)
         if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
+    if ((int)o->mode < SPY_CALL_DEFAULT || o->mode > SPY_CALL_FORWARD_DIFF)
+        return "mode is not one of spy_call_mode";
     return NULL;
 }
 
@@ -16921,8 +18652,10 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     good = good && spyi_key_bytes(values, "", 1);
     for (size_t i = 0; i < o->conformance_count && good; i++)
         good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
-    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank;
+    uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
+            mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
+           spyi_key_bytes(values, &mode, 1) &&
            spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
@@ -16977,6 +18710,8 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
         if (options->threads[0] && !options->threads[i]) options->threads[i] = 1;
     options->group = o->call_group_shape;
     options->count_rank = o->thread_count.rank;
+    options->mode = o->mode;
+    options->deterministic = o->deterministic;
     spyi_text prelude = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     for (size_t i = 0; i < o->constants.count && status == SPY_OK; i++)
@@ -17000,6 +18735,67 @@ SPYI_FN void spyi_options_free(spyi_options *options) {
     for (uint32_t i = 0; i < options->conformance_count; i++) free(options->conformances[i]);
     free(options->conformances);
     memset(options, 0, sizeof *options);
+}
+
+// >>keeping
+
+static spy_packed *spyi_keep_list(spy_args list, const char *what, spyi_text *error) {
+    const char *problem = NULL;
+    spy_arg all;
+    memset(&all, 0, sizeof all);
+    all.kind = SPY_ARG_STRUCT;
+    all.value.fields = list.items;
+    all.count = list.count;
+    spy_packed *packed = spyi_packed_make(&all, &problem);
+    if (!packed) spyi_text_add(error, "its options: %s cannot be kept: %s", what, problem);
+    return packed;
+}
+
+static spy_args spyi_kept_list(const spy_packed *packed) {
+    spy_arg all = spy_arg_packed(NULL, packed);
+    spy_args list;
+    list.items = all.value.fields;
+    list.count = all.count;
+    return list;
+}
+
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *o, spyi_kept_options *kept, spyi_text *error) {
+    memset(kept, 0, sizeof *kept);
+    if (!o) return SPY_OK;
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    kept->given = true;
+    kept->options = *o;
+    kept->options.prelude = spyi_strdup(o->prelude);
+    char **conformances = (char **)calloc(o->conformance_count + 1, sizeof *conformances);
+    kept->options.conformances = (const char *const *)conformances;
+    bool good = conformances && (kept->options.prelude || !o->prelude);
+    for (size_t i = 0; good && i < o->conformance_count; i++)
+        good = (conformances[i] = spyi_strdup(o->conformances[i])) != NULL;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    kept->constants = spyi_keep_list(o->constants, "constants", error);
+    if (kept->constants) kept->globals = spyi_keep_list(o->globals, "globals", error);
+    if (!kept->globals) return SPY_ERROR_INVALID_ARGUMENT;
+    kept->options.constants = spyi_kept_list(kept->constants);
+    kept->options.globals = spyi_kept_list(kept->globals);
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
+    const spy_call_options *o = &kept->options;
+    if (kept->given) free((void *)o->prelude);
+    for (size_t i = 0; kept->given && o->conformances && i < o->conformance_count; i++)
+        free((void *)o->conformances[i]);
+    if (kept->given) free((void *)o->conformances);
+    spy_release_packed(kept->constants);
+    spy_release_packed(kept->globals);
+    memset(kept, 0, sizeof *kept);
 }
 
 // >>bind/fit.c ----------------------------------------------------------------------------------------------
@@ -17048,7 +18844,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
-    if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
+    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
+    if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
@@ -17095,13 +18892,9 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
     }
 }
 
-// >>bind/bind.c ---------------------------------------------------------------------------------------------
+// >>bind/internal.h -----------------------------------------------------------------------------------------
 
-// Binding a call: every overload is tried, each argument matched to its parameter, and the cheapest overload wins.
-//
-// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
-// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
-// that the arguments could have, the ones that take the fewest trailing dimensions first.
+// What the files of this room share: one attempt to bind an overload.
 
 // One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
 typedef struct spyi_attempt {
@@ -17115,12 +18908,47 @@ typedef struct spyi_attempt {
     bool whole;  // one value of a shader parameter, not by element
     bool misfit; // some trailing size is not what the parameter takes: another overload may fit
     uint32_t node_capacity, leaf_capacity;
+    uint32_t pair; // number of the gradient that the next value was given with; 0: none
+    bool constant; // what is being bound takes no part in derivatives
     spyi_text reason;
     spy_status status; // of the failure
 } spyi_attempt;
 
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-static bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
+// bind.c
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...)
+    SPYI_PRINTF(3, 4); // why the overload does not fit; gives false
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
+SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
+                                 bool in, bool out);
+SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
+                           const char *hint);
+SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
+SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
+// For each parameter the index of its top-level value, or -1; the result's value in *result.
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                              int32_t *result);
+// Binds parameters and result once every parameter type is known.
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+                              const int32_t *of_param, int32_t result);
+
+// gradient.c, for calls that compute gradients
+// An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
+SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
+// The gradients of value `index`, which leaf `number` stands for, become leaves of their own.
+SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// The same of a tensor that is taken whole.
+SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// Whether the call has gradients enough to be worth making, of a function that has a derivative.
+SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
+
+// >>bind/bind.c ---------------------------------------------------------------------------------------------
+
+// Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
+// candidates.c chooses the overload.
+
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
     va_list list;
     va_start(list, format);
@@ -17151,7 +18979,7 @@ static int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type 
     return (int32_t)b->node_count++;
 }
 
-static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
+SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                 bool in, bool out) {
     spyi_bound *b = &a->bound;
     if (b->leaf_count == a->leaf_capacity) {
@@ -17172,8 +19000,7 @@ static spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pat
     return leaf;
 }
 
-// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
-static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
     const spyi_type *held = v->type;
     while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
     if (!held || held->kind != SPYI_TYPE_STRUCT) return;
@@ -17196,7 +19023,7 @@ static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, sp
 }
 
 // What is wrong between an argument and a type, in the order function, argument, expected, got.
-static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
+SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                           const char *hint) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
@@ -17207,9 +19034,12 @@ static bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *ty
     return false;
 }
 
-static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
+SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT) return true;
+    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+        return true;
+    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+        return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)
@@ -17223,7 +19053,7 @@ static bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_v
 }
 
 // Leading dimensions of a leaf to kernel dimensions: aligned at the last one later (see spyi_finish_maps) or as mapped.
-static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit) {
+SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit) {
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };
         spyi_value_text(v, &got);
@@ -17237,6 +19067,10 @@ static bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (v->whole && leaf->batch_rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -17306,6 +19140,23 @@ static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     return true;
 }
 
+// Where it goes is known once the call's rank is: see spyi_finish_maps.
+static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *scalar = leaf->type;
+    size_t count = 1;
+    leaf->source = SPYI_SOURCE_NEW;
+    if (!leaf->in) return true;
+    for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
+    bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
+                   scalar->kind == SPYI_TYPE_MATRIX;
+    count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
+    if (!count || count * spyi_scalar_size(v->type->scalar) != v->size)
+        return spyi_mismatch(a, path, leaf->type, v,
+                             "; its value needs as many scalars as the parameter has");
+    leaf->source = SPYI_SOURCE_READBACK;
+    return true;
+}
+
 static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
                            const spyi_value_kind *kind) {
     if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
@@ -17321,16 +19172,36 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     return spyi_set_batch(a, leaf, v, &fit);
 }
 
+// Numbers, host data, element-wise tensors, new tensors.
+SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *type = leaf->type;
+    switch (v->kind) {
+    case SPY_ARG_TENSOR:
+    case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
+    case SPY_ARG_DATA:
+        if (v->size != type->host_size)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path,
+                           type->display, type->host_size, v->size);
+        leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
+        return true;
+    case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
+    case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
+    default: return spyi_bind_number(a, leaf, v, path);
+    }
+}
+
 // Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
-// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
+// Here the value is checked.
 static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    const spyi_type *held = type->element ? type->element : type;
+    spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
     else spyi_bound_free(&inner);
     spyi_text_free(&problem);
@@ -17345,19 +19216,50 @@ static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
+// Whether a struct's field has no place in the gradient that Slang has made for it.
+static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *differential, uint32_t field) {
+    size_t length = strlen(type->name);
+    if (!differential || strncmp(differential->name, type->name, length) != 0 ||
+        strcmp(differential->name + length, ".Differential") != 0)
+        return false;
+    for (uint32_t f = 0; f < differential->field_count; f++)
+        if (strcmp(differential->fields[f].name, type->fields[field].name) == 0) return false;
+    return true;
+}
+
+// A vector given by fields: x, y, z and w.
+static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
+    static const char *const names[] = { "x", "y", "z", "w" };
+    memset(components, 0, 4 * sizeof *components);
+    for (uint32_t i = 0; i < type->columns && i < 4; i++) {
+        components[i].name = names[i];
+        components[i].type = type->element;
+    }
+    return type->columns < 4 ? type->columns : 4;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
-    if (v->child_count != type->field_count) {
-        // Too many are found below by name; here for the count alone.
-        if (v->child_count > type->field_count)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
-                           type->field_count, v->child_count);
+    spyi_field components[4];
+    const spyi_field *fields = type->fields;
+    uint32_t field_count = type->field_count;
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        field_count = spyi_vector_fields(type, components);
+        fields = components;
     }
-    int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
+    if (type->kind != SPYI_TYPE_STRUCT && !field_count) return spyi_mismatch(a, path, type, v, "");
+    if (v->child_count != field_count) {
+        // Too many are found below by name; here for the count alone.
+        if (v->child_count > field_count)
+            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
+                           field_count, v->child_count);
+    }
+    bool constant = a->constant;
+    const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
+    int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
+    for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
     bool good = true;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
@@ -17365,28 +19267,31 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         uint32_t f = position;
         if (!field_name || !field_name[0]) position++;
         else
-            for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
-        if (f >= type->field_count) {
+            for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
+        if (f >= field_count) {
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
                            field_name ? field_name : "");
         } else if (children[f] >= 0) {
             good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
-                           type->fields[f].name);
+                           fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
-            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
+            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
+                          fields[f].name);
+            a->constant = constant || spyi_is_constant_field(type, differential, f);
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
-    for (uint32_t f = 0; good && f < type->field_count; f++)
+    a->constant = constant;
+    for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           type->fields[f].name, type->display);
+                           fields[f].name, type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < type->field_count; f++) {
+        for (uint32_t f = 0; good && f < field_count; f++) {
             spyi_node copy = a->bound.nodes[children[f]];
             int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
             good = at >= 0;
@@ -17397,7 +19302,7 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
             }
         }
         a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = type->field_count;
+        a->bound.nodes[node].count = field_count;
     }
     free(children);
     return good;
@@ -17406,9 +19311,20 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+    uint32_t pair = a->pair;
+    a->pair = 0;
+    if (v->kind == SPY_ARG_PAIR) {
+        a->pair = spyi_value_end(a->values->items, index + 1);
+        if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s': mappings, casts and fields are given inside a pair of value and gradient: "
+                           "give each field its own pair",
+                           path);
+        return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
+    }
+    if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
-        type = type->element;
+        if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
@@ -17417,7 +19333,8 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
                              type->kind == SPYI_TYPE_VOID ? ""
                              : spyi_kind_takes(type)      ? spyi_kind_takes(type)
                                                           : "; this kind of parameter cannot be passed");
-    if (!spyi_check_direction(a, path, v, in, out)) return false;
+    bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD)) return false;
     if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
@@ -17440,25 +19357,24 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     if (kind && v->tensor && in &&
         strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
         leaf->out = a->bound.nodes[node].out = false;
-    if (kind && !spyi_bind_kind(a, leaf, v, kind)) return false;
+    leaf->param_in = in;
+    leaf->param_out = out;
+    if (a->bound.mode && !kind) {
+        uint32_t place = a->bound.leaf_count - 1;
+        if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
+        return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, path)) &&
+               spyi_bind_gradients(a, place, index, pair);
+    }
+    uint32_t number = a->bound.leaf_count - 1;
+    if (kind && !(spyi_bind_kind(a, leaf, v, kind) && spyi_bind_whole_gradients(a, number, index, pair)))
+        return false;
+    leaf = &a->bound.leaves[number];
     if (kind && leaf->kind_type &&
         strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
-    if (kind) return true;
-    switch (v->kind) {
-    case SPY_ARG_TENSOR:
-    case SPY_ARG_ARRAY: return spyi_bind_array(a, leaf, v, path);
-    case SPY_ARG_DATA:
-        if (v->size != type->host_size)
-            return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %zu bytes in C's layout, got %u", path,
-                           type->display, type->host_size, v->size);
-        leaf->source = out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
-        return true;
-    case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
-    default: return spyi_bind_number(a, leaf, v, path);
-    }
+    return kind || spyi_bind_leaf(a, leaf, v, path);
 }
 
 // The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
@@ -17502,24 +19418,25 @@ static bool spyi_finish_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
+        if (v->kind == SPY_ARG_RESULT && b->rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES)
+            leaf->source = SPYI_SOURCE_READBACK;
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
                 leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
-            return spyi_no(
-                a, SPY_ERROR_SHAPE_MISMATCH,
-                "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
-                leaf->path, b->rank, leaf->batch_rank);
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
+                           "other arguments have, got %u",
+                           leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
 }
 
 // >>arguments to parameters
 
-// For each parameter the index of its top-level value, or -1; the result's value in *result.
-static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
@@ -17529,12 +19446,12 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
         if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
     if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s",
-                       count);
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
-            if (*result >= 0) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            if (*result >= 0)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' specified multiple times");
             *result = (int32_t)i;
             continue;
         }
@@ -17544,19 +19461,19 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "it has no parameter '%s'", name);
+            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
         } else {
             position++;
         }
         if (of_param[p] >= 0)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
                            signature->params[p].name);
         of_param[p] = (int32_t)i;
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
         if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
                            signature->params[p].name);
         if (of_param[p] >= 0) {
             if (given != p)
@@ -17569,13 +19486,15 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     return true;
 }
 
-// Binds parameters and result once every parameter type is known.
-static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                              const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
+    if (result >= 0 && signature->result->kind == SPYI_TYPE_VOID &&
+        a->values->items[result].kind == SPY_ARG_RESULT)
+        result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)
@@ -17590,6 +19509,7 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
         int32_t node = -1;
         if (is_result && type->kind == SPYI_TYPE_VOID)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'_result': the function returns nothing");
+        a->constant = p && p->no_diff;
         if (!spyi_bind_value(a, (uint32_t)(is_result ? result : of_param[i]), type, name, name,
                              !is_result && p->in, is_result || p->out, &node))
             return false;
@@ -17597,13 +19517,88 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
         b->nodes[i] = b->nodes[node];
         b->nodes[i].name = spyi_strdup(name);
     }
+    if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);
 }
+
+// >>shader parameters
+
+SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
+                                   const spyi_type *type, const char *path, spyi_bound *bound,
+                                   spyi_text *error) {
+    spyi_attempt a;
+    int32_t node = -1;
+    memset(&a, 0, sizeof a);
+    a.function = function;
+    a.unit = function->module->unit;
+    a.types = function->object.device->types;
+    a.values = values;
+    a.whole = true;
+    a.status = SPY_ERROR_OUT_OF_MEMORY;
+    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
+    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
+        const spyi_leaf *leaf = &a.bound.leaves[i];
+        const spyi_value *v = &values->items[leaf->value];
+        if (leaf->source == SPYI_SOURCE_TENSOR)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
+        else if (v->custom || leaf->batch_rank || v->map_count)
+            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
+    }
+    if (good) *bound = a.bound;
+    else {
+        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
+        spyi_bound_free(&a.bound);
+    }
+    spyi_text_free(&a.reason);
+    return good ? SPY_OK : a.status;
+}
+
+// >>the result
+
+SPYI_FN void spyi_bound_free(spyi_bound *bound) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
+    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
+    free(bound->leaves);
+    free(bound->nodes);
+    free(bound->sizes);
+    spyi_options_free(&bound->options);
+    spyi_signature_free(&bound->signature);
+    memset(bound, 0, sizeof *bound);
+}
+
+SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
+    for (uint32_t i = 0; i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
+        spyi_value_text(&values->items[leaf->value], &value);
+        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
+        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
+                      leaf->in && leaf->out ? "inout"
+                      : leaf->out           ? "out"
+                                            : "in",
+                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
+                      leaf->consumed ? ", trailing ones feed the type" : "");
+        spyi_text_free(&value);
+        spyi_text_free(&map);
+    }
+}
+
+// >>bind/candidates.c ---------------------------------------------------------------------------------------
+
+// Choosing among candidates: every overload is tried, and the cheapest wins.
+//
+// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
+// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
+// that the arguments could have, the ones that take the fewest trailing dimensions first.
+
+// >>open parameters
 
 static void spyi_bound_reset(spyi_attempt *a) {
     bool strict = a->bound.strict, call_info = a->bound.call_info;
     bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
+    spy_call_mode mode = a->bound.mode;
     spyi_bound_free(&a->bound);
+    a->bound.mode = mode;
     a->bound.dispatch = dispatch;
     a->bound.guarded = guarded;
     a->bound.shader = shader;
@@ -17614,24 +19609,28 @@ static void spyi_bound_reset(spyi_attempt *a) {
     a->node_capacity = a->leaf_capacity = 0;
 }
 
-// >>open parameters
+enum { SPYI_VIEW_FORMS = 8 };
 
 // Whether only Slang can tell what the parameter takes.
 static bool spyi_is_open(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
 }
 
-// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor.
+// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
+    static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
+                                                            "RWDiffTensor" };
     char name[512];
-    snprintf(name, sizeof name, "%s<%s, %u>", form == 3 ? "Tensor" : "RWTensor", v->type->name, v->rank);
+    if (form > 4 && !spyi_unit_imports(a->unit, "slangpy_diff")) return NULL;
+    snprintf(name, sizeof name, "%s<%s, %u>", names[form - 3], v->type->name, v->rank);
     return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
 }
 
 // The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, 3 and 4 tensors.
+// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
+    if (v->kind == SPY_ARG_PAIR) v++; // its value comes first
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
     if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
@@ -17677,13 +19676,15 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     for (uint32_t p = 0; good && p < given; p++)
         if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
-        for (uint32_t p = 0; p < given; p++)
-            if (a->bound.leaves[i].value == (uint32_t)of_param[p] &&
-                a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
-                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[of_param[p]].type &&
-                !a->values->items[of_param[p]].cast)
+        for (uint32_t p = 0; p < given; p++) {
+            uint32_t value = (uint32_t)of_param[p];
+            if (a->values->items[value].kind == SPY_ARG_PAIR) value++; // its value comes first
+            if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
+                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[value].type &&
+                !a->values->items[value].cast)
                 good = good && a->bound.leaves[i].consumed == consumed[p] &&
                        !spyi_is_single(&a->bound.leaves[i]);
+        }
     free(types);
     if (good) a->bound.signature = signature;
     else spyi_signature_free(&signature);
@@ -17701,7 +19702,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
+            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)",
             spyi_text_str(&text));
     spyi_text_free(&text);
 }
@@ -17732,7 +19733,7 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     }
     const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
     for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
-        for (uint32_t form = 0; form < 5 && q->queries < SPYI_MOST_QUERIES; form++) {
+        for (uint32_t form = 0; form < SPYI_VIEW_FORMS && q->queries < SPYI_MOST_QUERIES; form++) {
             q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
             q->consumed[p] = consumed;
             if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
@@ -17771,12 +19772,12 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
             q.fixed[p] = true;
         } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(
-                a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
-                "samplers, typed buffers; StructuredBuffer can)",
-                open->params[p].name, open->params[p].type->display);
+            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
+                               "be passed (textures, samplers)",
+                               open->params[p].name, open->params[p].type->display);
         } else {
+            if (v->kind == SPY_ARG_PAIR) v++;
             most += v->rank < 2 ? v->rank : 2;
         }
     }
@@ -17790,38 +19791,6 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     free(q.consumed);
     free(q.fixed);
     return found;
-}
-
-// >>shader parameters
-
-SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
-                                   const spyi_type *type, const char *path, spyi_bound *bound,
-                                   spyi_text *error) {
-    spyi_attempt a;
-    int32_t node = -1;
-    memset(&a, 0, sizeof a);
-    a.function = function;
-    a.unit = function->module->unit;
-    a.types = function->object.device->types;
-    a.values = values;
-    a.whole = true;
-    a.status = SPY_ERROR_OUT_OF_MEMORY;
-    bool good = spyi_bind_value(&a, index, type, path, path, true, false, &node);
-    for (uint32_t i = 0; good && i < a.bound.leaf_count; i++) {
-        const spyi_leaf *leaf = &a.bound.leaves[i];
-        const spyi_value *v = &values->items[leaf->value];
-        if (leaf->source == SPYI_SOURCE_TENSOR)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
-        else if (v->custom || leaf->batch_rank || v->map_count)
-            good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
-    }
-    if (good) *bound = a.bound;
-    else {
-        spyi_text_add(error, "%s", spyi_text_str(&a.reason));
-        spyi_bound_free(&a.bound);
-    }
-    spyi_text_free(&a.reason);
-    return good ? SPY_OK : a.status;
 }
 
 // >>overloads
@@ -17911,6 +19880,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         attempt.types = function->object.device->types;
         attempt.values = values;
         attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.mode = spyi_mode_of(values);
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
@@ -17926,6 +19896,7 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
+            if (leaf->value >= values->count) continue; // a gradient has its value's sizes
             uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
             while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
                 sized_dims++;
@@ -18002,32 +19973,200 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     return status;
 }
 
-SPYI_FN void spyi_bound_free(spyi_bound *bound) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);
-    for (uint32_t i = 0; i < bound->node_count; i++) free(bound->nodes[i].name);
-    free(bound->leaves);
-    free(bound->nodes);
-    free(bound->sizes);
-    spyi_options_free(&bound->options);
-    spyi_signature_free(&bound->signature);
-    memset(bound, 0, sizeof *bound);
+// >>bind/gradient.c -----------------------------------------------------------------------------------------
+
+// Gradients of a call's values: each becomes a leaf of its own beside the leaf of its value, so that it is placed, walked and
+// tracked like any other memory.
+
+SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair) {
+    spyi_fit fit;
+    memset(&fit, 0, sizeof fit);
+    leaf->in = leaf->out = false;
+    leaf->source = SPYI_SOURCE_NONE;
+    if (v->tensor || v->kind == SPY_ARG_ARRAY) {
+        if (!spyi_fit_memory(v->type, leaf->type, true, &fit))
+            return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+        return spyi_set_batch(a, leaf, v, &fit);
+    }
+    if (!pair || !a->values->items[pair].type) return true;
+    const spyi_value *grad = &a->values->items[pair]; // says how the output is run over
+    if (grad->rank) leaf->value = pair;
+    return true;
 }
 
-SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out) {
-    for (uint32_t i = 0; i < bound->leaf_count; i++) {
-        const spyi_leaf *leaf = &bound->leaves[i];
-        spyi_text value = { NULL, 0, 0 }, map = { NULL, 0, 0 };
-        spyi_value_text(&values->items[leaf->value], &value);
-        for (uint32_t d = 0; d < leaf->batch_rank; d++) spyi_text_add(&map, d ? ", %u" : "%u", leaf->map[d]);
-        spyi_text_add(out, "  %-20s %-6s %-12s <- %-32s dimensions (%s)%s\n", leaf->path,
-                      leaf->in && leaf->out ? "inout"
-                      : leaf->out           ? "out"
-                                            : "in",
-                      leaf->type->display, spyi_text_str(&value), spyi_text_str(&map),
-                      leaf->consumed ? ", trailing ones feed the type" : "");
-        spyi_text_free(&value);
-        spyi_text_free(&map);
+// The type in which a gradient is loaded and stored: `differential` with the scalars that the gradient's own memory has.
+static const spyi_type *spyi_stored_type(spyi_attempt *a, const spyi_type *differential,
+                                         const spyi_value *v) {
+    const spyi_type *inner = differential, *held = v->type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
+    bool memory = v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY ||
+                  (v->kind == SPY_ARG_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
+    if (!memory || !held || inner->kind == SPYI_TYPE_STRUCT || held->kind == SPYI_TYPE_STRUCT ||
+        held->scalar < SPY_FLOAT16)
+        return differential;
+    return spyi_type_with_scalar(a->types, differential, held->scalar);
+}
+
+static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value, int which, spyi_role role,
+                               const char *name) {
+    const spyi_leaf *of = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[value];
+    const spyi_type *type = spyi_stored_type(a, of->differential, v);
+    bool in = role != SPYI_ROLE_WRITTEN, out = role != SPYI_ROLE_READ;
+    spyi_text path = { NULL, 0, 0 };
+    spyi_text_add(&path, "%s.%s", of->path, name);
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, in, out); // `of` may have moved
+    spyi_text_free(&path);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    leaf->role = role;
+    leaf->value_leaf = number;
+    a->bound.leaves[number].grads[which] = a->bound.leaf_count - 1;
+    return spyi_check_direction(a, leaf->path, v, in, out) && spyi_bind_leaf(a, leaf, v, leaf->path);
+}
+
+SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
+    spyi_leaf *leaf = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[index];
+    bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
+    uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
+    leaf->differential = spyi_differential(a->types, a->unit, leaf->type);
+    if (!given[0] && !given[1]) return true;
+    if (a->constant && pair && leaf->differential)
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                       "'%s' is no_diff: nothing would come of the gradient that it is paired with",
+                       leaf->path);
+    if (a->constant && !pair) return true;
+    if (!leaf->differential)
+        return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
+                       leaf->type->display);
+    if (in && out && pair)
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                       "'%s' is an inout parameter, which has two gradients: give a tensor with grad_in and "
+                       "grad_out",
+                       leaf->path);
+    if (in && out && backward &&
+        (!given[0] || !given[1] || a->values->items[given[0]].tensor == a->values->items[given[1]].tensor))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "'%s' is an inout parameter: its tensor needs a grad_in that is read and a grad_out that "
+            "is added to, and they must be two",
+            leaf->path);
+    bool reads = given[0] && (backward ? out : in), other = given[1] && (backward ? in : out),
+         both = in && out;
+    return (!reads || spyi_bind_gradient(a, number, given[0], SPYI_GRAD_IN, SPYI_ROLE_READ,
+                                         both ? "grad_in" : "grad")) &&
+           (!other ||
+            spyi_bind_gradient(a, number, given[1], SPYI_GRAD_OUT,
+                               backward ? SPYI_ROLE_ADDED : SPYI_ROLE_WRITTEN, both ? "grad_out" : "grad"));
+}
+
+// >>tensors that are taken whole
+
+// A gradient that the function reads or writes by itself: memory to be tracked, without a field of its own.
+static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value, bool reads, bool writes) {
+    const spyi_leaf *of = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[value];
+    spyi_fit fit;
+    const spyi_type *wanted = spyi_differential(a->types, a->unit, of->element), *type = of->type;
+    const spyi_value_kind *kind = of->kind;
+    spyi_text path = { NULL, 0, 0 };
+    if (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit))
+        return spyi_mismatch(a, of->path, wanted ? wanted : of->element, v, ", as its gradient");
+    spyi_text_add(&path, "%s.grad", of->path);
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
+    spyi_text_free(&path);
+    if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    leaf->source = SPYI_SOURCE_KIND;
+    leaf->role = SPYI_ROLE_INSIDE;
+    leaf->kind = kind;
+    leaf->value_leaf = number;
+    leaf->reads = reads;
+    leaf->writes = writes;
+    leaf->consumed = v->rank;
+    for (uint32_t d = 0; d < v->rank; d++) leaf->consumed_dims[d] = -1;
+    return true;
+}
+
+SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
+    spyi_leaf *leaf = &a->bound.leaves[number];
+    const spyi_value *v = &a->values->items[index];
+    uint8_t uses = leaf->whole_grads;
+    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
+    bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
+                       (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
+    if (!uses) return true;
+    a->bound.names_diff = true;
+    leaf->mode = a->bound.mode;
+    leaf->paired = pair != 0;
+    if (!a->bound.mode) return true;
+    if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "'%s' is read and written, and so has two gradients: give a tensor with grad_in and grad_out",
+            leaf->path);
+    for (int g = 0; g < 2; g++) {
+        if (!wanted[g] || !given[g]) continue;
+        a->bound.grads_inside[g] = true;
+        if (!spyi_track_gradient(a, number, given[g], g == SPYI_GRAD_IN || backward, g == SPYI_GRAD_OUT))
+            return false;
     }
+    if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && a->values->options->deterministic)
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': the function itself adds to its gradient, in no order: such a call is not "
+                       "deterministic; give it as %s by element, or without a gradient",
+                       a->bound.leaves[number].path, a->bound.leaves[number].element->display);
+    return true;
+}
+
+// >>the whole call
+
+static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below) {
+    size_t length = below ? strlen(below) : 0;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].role == role && (!below || strncmp(b->leaves[i].path, below, length) == 0))
+            return true;
+    return false;
+}
+
+// Whether the function gets memory that a derivative of its own may add to.
+static bool spyi_writes_inside(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (b->leaves[i].untracked || (b->leaves[i].source == SPYI_SOURCE_KIND && b->leaves[i].writes))
+            return true;
+    return false;
+}
+
+SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
+    const spyi_bound *b = &a->bound;
+    bool backward = b->mode == SPY_CALL_BACKWARD;
+    spyi_role from_outputs = backward ? SPYI_ROLE_READ : SPYI_ROLE_WRITTEN,
+              of_inputs = backward ? SPYI_ROLE_ADDED : SPYI_ROLE_READ;
+    spyi_text why = { NULL, 0, 0 };
+    if (!signature->differentiable && !spyi_unit_has_derivative(a->unit, signature, &why)) {
+        spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                "it is not differentiable: mark it [Differentiable] or give it a derivative%s%s",
+                why.size ? "; Slang says:\n" : "", spyi_text_str(&why));
+        spyi_text_free(&why);
+        return false;
+    }
+    if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "'_result' has no gradient that the call could read: make its tensor with_grad, or give "
+            "spy_arg_diff_pair");
+    if (!b->grads_inside[backward ? SPYI_GRAD_IN : SPYI_GRAD_OUT] && !spyi_has_role(b, from_outputs, NULL))
+        return spyi_no(
+            a, SPY_ERROR_INVALID_ARGUMENT,
+            "none of its outputs has a gradient%s: make their tensors with_grad and give '_result'",
+            backward ? " that the call could read" : " to write to");
+    if (!b->grads_inside[backward ? SPYI_GRAD_OUT : SPYI_GRAD_IN] && !spyi_has_role(b, of_inputs, NULL) &&
+        !spyi_writes_inside(b))
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                       "none of its inputs has a gradient%s: make their tensors with_grad",
+                       backward ? " to add to" : "");
+    return true;
 }
 
 // >>emit/emit.h ---------------------------------------------------------------------------------------------
@@ -18048,17 +20187,41 @@ typedef enum spyi_walk_kind {
 #define SPYI_WALK_MASK 7u
 #define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
 #define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
+#define SPYI_WALK_SKIPPED 32u  // not touched: a gradient that another pass adds to, or whose sum is finished later
+#define SPYI_WALK_SUMMED 64u   // a gradient that elements share: summed over the thread's elements, then over the team
+#define SPYI_WALK_ATOMIC 128u  // ... and then added atomically, as teams share it too
+
+#define SPYI_WHOLE_TEAM 255u
+
+// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
+typedef struct spyi_path {
+    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
+    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
+    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
+    const char *boolean;  // what bare bools lie in memory as
+} spyi_path;
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
+
+// Scalars of a vector in wide variants.
+#define SPYI_LANES 4u
 
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
     uint8_t rank;     // collapsed dimensions; 0: one element
-    uint8_t width;    // neighbouring elements a thread: 1, or 4 in wide variants
+    uint8_t width;    // neighbouring elements a thread: 1; in wide variants 4, or as many as 16 bytes hold
     uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
     uint8_t bindings; // structured buffers instead of pointers
     uint8_t index64;  // offsets beyond 32 bits
     uint8_t folded;   // more groups than one dimension holds
     uint8_t walk_count;
     uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
+    uint8_t team;      // passes that sum gradients: 1 + the logarithm of a team's threads, SPYI_WHOLE_TEAM; else 0
+    uint8_t inner;     // ... its threads lie next to each other; else one of each team does
+    uint8_t finishes;  // ... and this one sums what teams have left
+    uint8_t together;  // gradients may lie in the same memory: they are added to one after another
+    uint8_t by_team;   // ... its two dimensions are the sum's number and the element's in it
+    uint8_t reordered; // dimensions stand in another order than the call's, and somebody asks for that
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
 } spyi_variant_key;
 
@@ -18075,8 +20238,11 @@ typedef enum spyi_pack_op {
     SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
     SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
     SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ELEMENT, // of the call's elements along collapsed dimension `dim`, uint32
+    SPYI_PACK_TEAM,    // `dim`: sums, elements of each, parts of each, elements of a part, groups of a row; uint32
     SPYI_PACK_PRINT,   // address of the device's print buffer, uint64
     SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
+    SPYI_PACK_SUMS,    // of what teams leave of the leaf's sums, uint64
     SPYI_PACK_SCALAR,  // number, converted
     SPYI_PACK_BYTES,   // host value in the device's layout
     SPYI_PACK_INLINE,  // host array in the device's layout
@@ -18110,8 +20276,8 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
-                                   spyi_emitted *out, spyi_text *error);
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
@@ -18128,6 +20294,11 @@ SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Whether it is a tensor that a kind passes whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// Scalars of a type, and the type that sums of them are made in: float, or double.
+SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
+SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
+// Threads of a team, and how many teams stand side by side in a group.
+SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
 // Whether several neighbours of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
@@ -18137,6 +20308,7 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
+    const spyi_path *path;
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
@@ -18154,6 +20326,29 @@ typedef struct spyi_emit_state {
     uint32_t max_groups; // in a row of folded ones
     bool failed;         // out of memory
 } spyi_emit_state;
+
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // its memory is not touched
+SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
+// Where component `inner` of the current element lies, as for a store: "b_x[spy_i]".
+SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t vector, const char *inner, bool store,
+                        spyi_text *out);
+// A field of the block: its text, its place, and the step that fills it.
+SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+                            size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
+// Coordinates of element spy_i, and from them the places of the leaves that need them. `summed`: only of sums.
+SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
+SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
+
+// The call for the current element, and its stores.
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments, const char *indent);
+
+// gradient.c: what is different in calls that compute gradients
+SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function,
+                                      spyi_text *out); // the element function
+SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments);
+SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent);
+SPYI_FN void spyi_emit_team_body(spyi_emit_state *s);
+SPYI_FN void spyi_declare_sums(spyi_emit_state *s); // fields of the block
 
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the current element's number
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
@@ -18193,6 +20388,21 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
+// >>targets
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
+    static const spyi_path paths[] = {
+        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
+        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
+        // parameter would first be copied whole.
+        { true, true, false, "uint" },
+        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
+        // two accesses of it.
+        { false, false, true, "uint8_t" },
+    };
+    return &paths[target];
+}
+
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
@@ -18204,12 +20414,12 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
-// As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
-static void spyi_spell_memory(const spyi_type *type, spyi_text *out) {
+// As a type is declared in memory: bare bools are integers there.
+static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "uint");
-    else spyi_text_add(out, "uint%u", type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
+    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
@@ -18226,11 +20436,12 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_type *from, const char *expression, spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
+                             spyi_text *out) {
     if (!spyi_bare_bool(from)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(from, out);
+        spyi_spell_memory(s, from, out);
         spyi_text_add(out, "(%s)", expression);
     }
 }
@@ -18242,6 +20453,13 @@ SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) {
 }
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->walk[leaf] & SPYI_WALK_GATHER) != 0;
+}
+
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->walk[leaf] & SPYI_WALK_SKIPPED) != 0;
+}
+SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf) {
+    return (s->key->walk[leaf] & SPYI_WALK_SUMMED) != 0;
 }
 
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf) {
@@ -18264,6 +20482,7 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
+    if (s->key->reordered) return true;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++)
         if (spyi_leaf_in_memory(&s->bound->leaves[i]) && spyi_walk_of(s, i) >= SPYI_WALK_INNER) return true;
     return false;
@@ -18281,19 +20500,38 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
-// Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
-// places: those go scalar by scalar.
-static bool spyi_is_long_vector(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_VECTOR && type->columns > 2 && spyi_scalar_size(type->scalar) == 8;
+static bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
+    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+           spyi_scalar_size(type->scalar) == 8;
 }
 
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(spyi_memory_type(s, i));
+    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
-static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns;
+// Vectors that hold the thread's elements of a wide leaf.
+static uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
+    return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
+}
+
+// Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
+static uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
+    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
+    return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
+}
+
+// A wide leaf's vector type.
+static void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "%u", SPYI_LANES);
+}
+
+// "w_x__1", its vectors.
+static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
 // >>the block
@@ -18317,10 +20555,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
     pack->offset = offset;
 }
 
-// A field of the block: its text, its place, and the step that fills it.
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
-                           size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
-static void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
+SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                            size_t align, const char *format, ...) {
     char line[2048]; // names of types reach 1,000 characters
     va_list list;
@@ -18361,10 +20596,10 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
     if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
-        spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
-        spyi_text_add(&type, "%u", s->key->width);
+        if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
+        else spyi_spell_vector(s, i, &type);
     } else {
-        spyi_spell_memory(spyi_is_split(s, i) ? memory->element : memory, &type);
+        spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
@@ -18427,10 +20662,11 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const char *index = key->index64 ? "int64_t" : "int";
     size_t index_size = key->index64 ? 8 : 4;
     for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
-        if (spyi_leaf_in_memory(&b->leaves[i])) spyi_declare_leaf(s, i);
+        if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
     if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
-    if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if (key->rank > 0 && !key->team) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    if (key->team) spyi_declare_sums(s);
+    if (key->folded && !b->dispatch && !key->team) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
     if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
     if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
     if (b->uses_library || b->call_info || key->grouped) {
@@ -18438,7 +20674,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
         for (uint32_t d = 1; d < b->rank; d++, s->out->block_size += 4)
             spyi_add_pack(s, SPYI_PACK_SHAPE, d, 0, s->out->block_size);
     }
-    if (spyi_needs_coordinates(s) && !key->grouped) {
+    if (spyi_needs_coordinates(s) && !key->grouped && !key->by_team) {
         for (uint32_t d = 1; d < key->rank; d++) {
             spyi_add_field(s, SPYI_PACK_SIZE, d, 0, 4, 4, "uint _size%u", d);
             spyi_add_field(s, SPYI_PACK_MAGIC, d, 0, 4, 4, "uint _magic%u", d);
@@ -18448,6 +20684,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const char *name = s->names[i];
+        if (spyi_is_skipped(s, i) || leaf->source == SPYI_SOURCE_NONE) continue;
         if (leaf->source == SPYI_SOURCE_KIND) {
             spyi_declare_kind(s, i);
             continue;
@@ -18457,7 +20694,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(type))
+            if (spyi_is_long_vector(s, type))
                 spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
                                spyi_spell(type->element), name, type->columns);
             else
@@ -18483,8 +20720,8 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: vector number `vector` of the thread's.
-static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
+// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: access number `vector` of the thread's.
+SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
     const char *name = s->names[i];
@@ -18497,7 +20734,7 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
         plus = " + ";
     }
     if (wide) {
-        uint32_t n = spyi_components(s, i);
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
         if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
         else spyi_text_add(out, "%s_at", name);
         if (n > 1) spyi_text_add(out, " * %u", n);
@@ -18525,12 +20762,11 @@ static void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, co
 
 // >>loads and stores
 
-// Component `c` of the current element in the vectors of a wide leaf: "w_x_1.z".
+// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
-    uint32_t n = spyi_components(s, i), at = s->element * n + c;
-    spyi_text_add(out, "w_%s", s->names[i]);
-    if (n > 1) spyi_text_add(out, "__%u", at / s->key->width);
-    spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
+    uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    spyi_vector_name(s, i, at / SPYI_LANES, out);
+    spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
 }
 
 static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -18538,7 +20774,7 @@ static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     uint32_t n = memory->columns;
     spyi_text value = { NULL, 0, 0 };
     if (n > 1) {
-        spyi_spell_memory(memory, &value);
+        spyi_spell_memory(s, memory, &value);
         spyi_text_add(&value, "(");
     }
     for (uint32_t c = 0; c < n; c++) {
@@ -18561,7 +20797,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -18612,7 +20848,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, type, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -18625,15 +20861,34 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     spyi_text_free(&line);
 }
 
+// The vectors of one access of 16 bytes.
+static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
+    uint32_t packed = spyi_packed(s, i);
+    spyi_text place = { NULL, 0, 0 };
+    spyi_place(s, i, access, "", false, &place);
+    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, place.data);
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_vector_name(s, i, access * packed + k, &name);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, name.data, type,
+                      s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_free(&name);
+    }
+    spyi_text_free(&place);
+}
+
 static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
     spyi_text type = { NULL, 0, 0 };
-    spyi_spell_memory(spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
-    spyi_text_add(&type, "%u", s->key->width);
+    spyi_spell_vector(s, i, &type);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        spyi_text_add(&name, n > 1 ? "w_%s__%u" : "w_%s", s->names[i], v);
+        if (leaf->in && packed > 1) {
+            if (v % packed == 0) spyi_load_packed(s, i, v / packed, type.data);
+            continue;
+        }
+        spyi_vector_name(s, i, v, &name);
         spyi_place(s, i, v, "", false, &place);
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
@@ -18646,7 +20901,7 @@ static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
 SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (!spyi_leaf_in_memory(leaf)) continue;
+        if (!spyi_leaf_in_memory(leaf) || spyi_is_skipped(s, i)) continue;
         if (spyi_is_wide(s, i)) {
             spyi_load_vectors(s, i);
         } else if (spyi_is_hoisted(s, i)) {
@@ -18663,22 +20918,46 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
 
 // What lies behind the end is not ours: the last thread stores its valid elements one by one.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_memory_type(s, i)->columns;
+    bool packed = spyi_packed(s, i) > 1;
     for (uint32_t k = 0; k + 1 < s->key->width; k++) {
         for (uint32_t c = 0; c < n; c++) {
             spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+            uint32_t at = k * n + c;
             s->element = k;
-            spyi_place(s, i, (k * n + c) / s->key->width, "", true, &place);
-            spyi_component(s, i, c, &value);
             spyi_text_add(&s->body, "        ");
             if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
-            spyi_text_add(&s->body, "%s.%c = %s;\n", place.data, "xyzw"[(k * n + c) % s->key->width],
-                          value.data);
+            spyi_component(s, i, c, &value);
+            if (packed) {
+                spyi_text_add(&place, "((");
+                spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
+                spyi_text_add(&place, "*)spyi.%s)[spy_i + %u]", s->names[i], k);
+            } else {
+                spyi_place(s, i, at / SPYI_LANES, "", true, &place);
+                spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
+            }
+            spyi_text_add(&s->body, "%s = %s;\n", place.data, value.data);
             spyi_text_free(&place);
             spyi_text_free(&value);
         }
     }
     s->element = 0;
+}
+
+// One access of a wide leaf, as a value.
+static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
+    uint32_t packed = spyi_packed(s, i);
+    if (packed == 1) {
+        spyi_vector_name(s, i, access, out);
+        return;
+    }
+    spyi_text_add(out, "uint4(");
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text_add(out, "%sbit_cast<%s>(", k ? ", " : "", packed == 2 ? "uint2" : "uint");
+        spyi_vector_name(s, i, access * packed + k, out);
+        spyi_text_add(out, ")");
+    }
+    spyi_text_add(out, ")");
 }
 
 SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
@@ -18694,14 +20973,14 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
                 spyi_store_tail(s, i);
                 continue;
             }
-            uint32_t n = spyi_components(s, i);
+            uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
             for (uint32_t v = 0; v < n; v++) {
-                spyi_text place = { NULL, 0, 0 };
+                spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
                 spyi_place(s, i, v, "", true, &place);
-                spyi_text_add(&s->body, "%s%s = w_%s", tail ? "        " : "    ", place.data, s->names[i]);
-                if (n > 1) spyi_text_add(&s->body, "__%u", v);
-                spyi_text_add(&s->body, ";\n");
+                spyi_stored(s, i, v, &value);
+                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", place.data, value.data);
                 spyi_text_free(&place);
+                spyi_text_free(&value);
             }
         }
     }
@@ -18712,7 +20991,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
-    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);
@@ -18744,6 +21023,587 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
     else spyi_move_value(s, i, s->lvalues[i], true, indent);
 }
 
+// >>emit/gradient.c -----------------------------------------------------------------------------------------
+
+// Kernels of calls that compute gradients. The element function is wrapped as one differentiable function, spy_element, whose
+// parameters are the call's leaves, so that each leaf takes part in the derivative or not; the kernel calls it through bwd_diff
+// or fwd_diff. A gradient that each element has to itself is loaded, added to and stored. One that elements share is summed:
+//
+//   The elements that add to one place are a sum. A team of threads makes a sum, or a part of one, each thread over every
+//   so-many-th element; then the team adds up its threads in groupshared memory, in a fixed order, and one thread hands the
+//   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
+//   a second pass, which sums them as this one sums elements.
+//
+// Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
+
+// >>scalars of a type
+
+SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
+    uint32_t count = 0;
+    if (type->kind == SPYI_TYPE_ARRAY) return (uint32_t)type->count * spyi_type_scalars(type->element);
+    if (type->kind != SPYI_TYPE_STRUCT) return type->rows * type->columns;
+    for (uint32_t i = 0; i < type->field_count; i++) count += spyi_type_scalars(type->fields[i].type);
+    return count;
+}
+
+SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
+    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
+    return SPY_FLOAT32;
+}
+
+typedef enum spyi_piece_op {
+    SPYI_PIECE_ADD,   // to = to + from
+    SPYI_PIECE_COPY,  // to = from
+    SPYI_PIECE_SUM,   // the sum += from
+    SPYI_PIECE_APPLY, // to = to + the sum
+    SPYI_PIECE_ATOMIC // likewise, atomically
+} spyi_piece_op;
+
+// One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
+typedef struct spyi_pieces {
+    spyi_text *out;
+    spyi_piece_op op;
+    const char *sum;    // its variable
+    const char *scalar; // of sums
+    bool single;        // the sum is no array
+    uint32_t depth;     // loops that are open
+} spyi_pieces;
+
+static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
+                       const spyi_type *from_type, const char *from, const char *index, const char *indent) {
+    const char *type = spyi_spell(to_type);
+    char sum[96];
+    snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
+    spyi_text_add(p->out, "%s", indent);
+    switch (p->op) {
+    case SPYI_PIECE_ADD:
+        if (to_type == from_type && to_type->scalar != SPY_FLOAT16)
+            spyi_text_add(p->out, "%s = %s + %s;\n", to, to, from);
+        else if (to_type->scalar == SPY_FLOAT64)
+            spyi_text_add(p->out, "%s = %s + %s(%s);\n", to, to, type, from);
+        else if (to_type->kind == SPYI_TYPE_SCALAR)
+            spyi_text_add(p->out, "%s = %s(float(%s) + float(%s));\n", to, type, to, from);
+        else if (to_type->kind == SPYI_TYPE_VECTOR)
+            spyi_text_add(p->out, "%s = %s(float%u(%s) + float%u(%s));\n", to, type, to_type->columns, to,
+                          to_type->columns, from);
+        else
+            spyi_text_add(p->out, "%s = %s(float%ux%u(%s) + float%ux%u(%s));\n", to, type, to_type->rows,
+                          to_type->columns, to, to_type->rows, to_type->columns, from);
+        break;
+    case SPYI_PIECE_COPY: spyi_text_add(p->out, "%s = %s(%s);\n", to, type, from); break;
+    case SPYI_PIECE_SUM: spyi_text_add(p->out, "%s = %s + %s(%s);\n", sum, sum, p->scalar, from); break;
+    case SPYI_PIECE_APPLY:
+        spyi_text_add(p->out, "%s = %s(%s(%s) + %s);\n", to, type, p->scalar, to, sum);
+        break;
+    case SPYI_PIECE_ATOMIC: spyi_text_add(p->out, "InterlockedAdd(%s, %s);\n", to, sum); break;
+    }
+}
+
+// `index`: of the piece's first scalar among those of the whole value.
+static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char *to,
+                            const spyi_type *from_type, const char *from, const char *index,
+                            const char *indent) {
+    bool whole = p->op == SPYI_PIECE_ADD || p->op == SPYI_PIECE_COPY; // vectors and matrices need no parting
+    uint32_t parts = to_type->kind == SPYI_TYPE_STRUCT   ? to_type->field_count
+                     : to_type->kind == SPYI_TYPE_ARRAY  ? 1
+                     : to_type->kind == SPYI_TYPE_SCALAR ? 0
+                     : whole                             ? 0
+                     : to_type->kind == SPYI_TYPE_VECTOR ? to_type->columns
+                                                         : to_type->rows;
+    uint32_t skipped = 0;
+    if (!parts) spyi_piece(p, to_type, to, from_type, from, index, indent);
+    for (uint32_t i = 0; i < parts; i++) {
+        spyi_text a = { NULL, 0, 0 }, b = { NULL, 0, 0 }, at = { NULL, 0, 0 }, inside = { NULL, 0, 0 };
+        const spyi_type *a_type = to_type->element, *b_type = from_type->element;
+        uint32_t n;
+        if (to_type->kind == SPYI_TYPE_STRUCT) {
+            a_type = to_type->fields[i].type;
+            b_type = from_type->fields[i].type;
+            spyi_text_add(&a, "%s.%s", to, to_type->fields[i].name);
+            spyi_text_add(&b, "%s.%s", from, from_type->fields[i].name);
+        } else if (to_type->kind == SPYI_TYPE_ARRAY) {
+            spyi_text_add(&a, "%s[spy_p%u]", to, p->depth);
+            spyi_text_add(&b, "%s[spy_p%u]", from, p->depth);
+        } else {
+            spyi_text_add(&a, "%s[%u]", to, i);
+            spyi_text_add(&b, "%s[%u]", from, i);
+        }
+        n = spyi_type_scalars(a_type);
+        if (to_type->kind == SPYI_TYPE_ARRAY) {
+            spyi_text_add(&at, "%s + spy_p%u * %u", index, p->depth, n);
+            spyi_text_add(p->out, "%s%sfor (int spy_p%u = 0; spy_p%u < %lld; ++spy_p%u)\n%s{\n", indent,
+                          to_type->count <= 16 ? "[ForceUnroll] " : "", p->depth, p->depth,
+                          (long long)to_type->count, p->depth, indent);
+            spyi_text_add(&inside, "%s    ", indent);
+            p->depth++;
+            spyi_each_piece(p, a_type, a.data, b_type, b.data, at.data, inside.data);
+            p->depth--;
+            spyi_text_add(p->out, "%s}\n", indent);
+        } else {
+            if (skipped) spyi_text_add(&at, "%s + %u", index, skipped);
+            else spyi_text_add(&at, "%s", index);
+            spyi_each_piece(p, a_type, spyi_text_str(&a), b_type, spyi_text_str(&b), spyi_text_str(&at),
+                            indent);
+        }
+        skipped += n;
+        spyi_text_free(&a);
+        spyi_text_free(&b);
+        spyi_text_free(&at);
+        spyi_text_free(&inside);
+    }
+}
+
+static void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
+                             const char *to, const spyi_type *from_type, const char *from,
+                             const char *indent) {
+    spyi_pieces p;
+    spyi_text sum = { NULL, 0, 0 };
+    const spyi_type *type = s->bound->leaves[sum_of].type;
+    spyi_text_add(&sum, "sum_%s", s->names[sum_of]);
+    p.out = &s->body;
+    p.op = op;
+    p.sum = spyi_text_str(&sum);
+    p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
+    p.single = spyi_type_scalars(type) == 1;
+    p.depth = 0;
+    spyi_each_piece(&p, to_type, to, from_type, from, "0", indent);
+    spyi_text_free(&sum);
+}
+
+// >>the element function
+
+// An output that nobody wants to know about.
+static bool spyi_is_dropped(const spyi_leaf *leaf) {
+    return leaf->source == SPYI_SOURCE_NONE && !leaf->grads[SPYI_GRAD_IN];
+}
+
+static bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
+    if (b->mode == SPY_CALL_FORWARD_DIFF)
+        return leaf->param_out ? leaf->differential != NULL && leaf->source != SPYI_SOURCE_KIND
+                               : leaf->grads[SPYI_GRAD_IN] != 0;
+    return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
+}
+
+static const char *spyi_leaf_type(const spyi_leaf *leaf) {
+    return leaf->kind_type ? leaf->kind_type : spyi_spell(leaf->type);
+}
+
+// Whether the wrapper's parameter goes back to the caller; other outputs are variables of the wrapper.
+static bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
+    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
+}
+
+// A parameter of the wrapper before the call, or its outputs after it. `to`: the variable that it is in.
+static void spyi_emit_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
+                             spyi_text *out) {
+    const spyi_node *node = &s->bound->nodes[node_index];
+    if (node->leaf >= 0) {
+        const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
+        if (before && leaf->param_in) spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (!before && spyi_comes_back(s->bound, leaf))
+            spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
+        return;
+    }
+    for (uint32_t i = 0; i < node->count; i++) {
+        const spyi_node *child = &s->bound->nodes[node->first + i];
+        spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
+        spyi_text_add(&field, "%s.%s", to, child->name);
+        if (before && child->leaf < 0 &&
+            child->in) { // Slang 2026.12 asserts at constants for fields of fields
+            spyi_text_add(&part, "%s_%s", to, child->name);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(child->type), part.data);
+            spyi_emit_fields(s, node->first + i, part.data, true, out);
+            spyi_text_add(out, "    %s = %s;\n", field.data, part.data);
+        } else {
+            spyi_emit_fields(s, node->first + i, spyi_text_str(&field), before, out);
+        }
+        spyi_text_free(&field);
+        spyi_text_free(&part);
+    }
+}
+
+// Whether a parameter or result needs a variable in the wrapper.
+static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
+    if (node->leaf < 0) return true;
+    const spyi_leaf *leaf = &b->leaves[node->leaf];
+    return leaf->param_out && !spyi_comes_back(b, leaf);
+}
+
+static void spyi_emit_parameters(const spyi_emit_state *s, spyi_text *out) {
+    const spyi_bound *b = s->bound;
+    const char *comma = "";
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool back = spyi_comes_back(b, leaf);
+        if (leaf->role != SPYI_ROLE_VALUE || spyi_is_dropped(leaf)) continue;
+        if (!back && !leaf->param_in) continue;
+        spyi_text_add(out, "%s%s%s v_%s", comma,
+                      back && leaf->param_in    ? "inout "
+                      : back                    ? "out "
+                      : spyi_is_active(b, leaf) ? ""
+                                                : "no_diff ",
+                      spyi_leaf_type(leaf), s->names[i]);
+        comma = ", ";
+    }
+}
+
+SPYI_FN void spyi_emit_differentiable(spyi_emit_state *s, const char *function, spyi_text *out) {
+    const spyi_bound *b = s->bound;
+    uint32_t tops = b->param_count + (b->has_result ? 1u : 0u);
+    spyi_text arguments = { NULL, 0, 0 }, result = { NULL, 0, 0 }, instance = { NULL, 0, 0 };
+    spyi_text_add(out, "[Differentiable]\nvoid spy_element(");
+    spyi_emit_parameters(s, out);
+    spyi_text_add(out, ")\n{\n");
+    for (uint32_t p = 0; p < tops; p++) {
+        const spyi_node *node = &b->nodes[p];
+        bool is_result = p == b->param_count;
+        spyi_text name = { NULL, 0, 0 };
+        if (spyi_needs_local(b, node)) {
+            spyi_text_add(&name, "a_%s", node->name);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), name.data);
+            if (!is_result) spyi_emit_fields(s, p, name.data, true, out);
+        } else {
+            spyi_text_add(&name, "v_%s", s->names[node->leaf]);
+        }
+        if (is_result) spyi_text_add(&result, "%s = ", spyi_text_str(&name));
+        else if (p == 0 && b->signature.callee == SPYI_CALLEE_METHOD)
+            spyi_text_add(&instance, "%s.", spyi_text_str(&name));
+        else spyi_text_add(&arguments, "%s%s", arguments.size ? ", " : "", spyi_text_str(&name));
+        spyi_text_free(&name);
+    }
+    spyi_text_add(out, "    %s%s%s(%s);\n", spyi_text_str(&result), spyi_text_str(&instance), function,
+                  spyi_text_str(&arguments));
+    for (uint32_t p = 0; p < tops; p++) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "a_%s", b->nodes[p].name);
+        if (spyi_needs_local(b, &b->nodes[p])) spyi_emit_fields(s, p, spyi_text_str(&name), false, out);
+        spyi_text_free(&name);
+    }
+    spyi_text_add(out, "}\n\n");
+    spyi_text_free(&arguments);
+    spyi_text_free(&result);
+    spyi_text_free(&instance);
+}
+
+// >>the call for an element
+
+// The leaf's variable, "a_x_1"; `loads`: filled here.
+static void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
+                               const char *indent) {
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
+    free(s->lvalues[i]);
+    s->lvalues[i] = spyi_strdup(spyi_text_str(&name));
+    s->fresh[i] = loads && !spyi_gathers(s, i);
+    if (!s->fresh[i])
+        spyi_text_add(&s->body, "%s%s %s;\n", indent, spyi_spell(s->bound->leaves[i].type), name.data);
+    if (loads) spyi_emit_leaf_load(s, i, indent);
+    s->fresh[i] = false;
+    spyi_text_free(&name);
+}
+
+// The leaf's value for the current element.
+static void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    if (spyi_leaf_expression(s, i, out)) return;
+    spyi_make_variable(s, i, "a_", true, "    ");
+    spyi_text_add(out, "%s", s->lvalues[i]);
+}
+
+// A gradient that is read, as the derivative takes it.
+static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_type *wanted = s->bound->leaves[leaf->value_leaf].differential;
+    spyi_text value = { NULL, 0, 0 };
+    spyi_value_expression(s, i, &value);
+    if (leaf->type == wanted) {
+        spyi_text_add(out, "%s", spyi_text_str(&value));
+    } else if (wanted->kind != SPYI_TYPE_ARRAY) {
+        spyi_text_add(out, "%s(%s)", spyi_spell(wanted), spyi_text_str(&value));
+    } else {
+        spyi_text_add(out, "c_%s%s", s->names[i], s->suffix);
+        spyi_text_add(&s->body, "    %s c_%s%s;\n", spyi_spell(wanted), s->names[i], s->suffix);
+        spyi_text name = { NULL, 0, 0 };
+        spyi_text_add(&name, "c_%s%s", s->names[i], s->suffix);
+        spyi_emit_pieces(s, SPYI_PIECE_COPY, i, wanted, spyi_text_str(&name), leaf->type,
+                         spyi_text_str(&value), "    ");
+        spyi_text_free(&name);
+    }
+    spyi_text_free(&value);
+}
+
+static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    bool backward = s->bound->mode == SPY_CALL_BACKWARD;
+    if (!spyi_is_active(s->bound, leaf)) {
+        if (leaf->param_in && !(leaf->param_out && !backward)) {
+            spyi_value_expression(s, i, out);
+        } else { // an output of a type without derivatives, in forward mode
+            spyi_make_variable(s, i, "a_", leaf->param_in, "    ");
+            spyi_text_add(out, "%s", s->lvalues[i]);
+        }
+        return;
+    }
+    if (backward && !leaf->param_in) {
+        spyi_gradient_expression(s, leaf->grads[SPYI_GRAD_IN], out);
+        return;
+    }
+    spyi_text_add(out, "p_%s%s", s->names[i], s->suffix);
+    spyi_text pair = { NULL, 0, 0 };
+    if (leaf->param_in) {
+        spyi_text_add(&pair, " = diffPair(");
+        if (leaf->out) {
+            spyi_make_variable(s, i, "a_", true, "    ");
+            spyi_text_add(&pair, "%s", s->lvalues[i]);
+        } else {
+            spyi_value_expression(s, i, &pair);
+        }
+        if (leaf->grads[SPYI_GRAD_IN]) {
+            spyi_text_add(&pair, ", ");
+            spyi_gradient_expression(s, leaf->grads[SPYI_GRAD_IN], &pair);
+        }
+        spyi_text_add(&pair, ")");
+    }
+    spyi_text_add(&s->body, "    DifferentialPair<%s> p_%s%s%s;\n", spyi_spell(leaf->type), s->names[i],
+                  s->suffix, spyi_text_str(&pair));
+    spyi_text_free(&pair);
+}
+
+SPYI_FN void spyi_emit_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
+    const spyi_bound *b = s->bound;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->role != SPYI_ROLE_VALUE || spyi_is_dropped(leaf)) continue;
+        if (!leaf->param_in && !spyi_comes_back(b, leaf)) continue;
+        if (arguments->size) spyi_text_add(arguments, ", ");
+        spyi_emit_argument(s, i, arguments);
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++) // so that the loads are under way together
+        if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
+            !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
+            spyi_make_variable(s, i, "g_", true, "    ");
+}
+
+// What an input's pair holds after the call is added to its gradient.
+static void spyi_add_gradient(spyi_emit_state *s, uint32_t i, const char *indent) {
+    const spyi_leaf *leaf = &s->bound->leaves[i], *of = &s->bound->leaves[leaf->value_leaf];
+    spyi_text from = { NULL, 0, 0 }, to = { NULL, 0, 0 };
+    spyi_text_add(&from, "p_%s%s.d", s->names[leaf->value_leaf], s->suffix);
+    spyi_text_add(&to, "g_%s%s", s->names[i], s->suffix);
+    if (spyi_is_summed(s, i)) {
+        spyi_emit_pieces(s, SPYI_PIECE_SUM, i, of->differential, "", of->differential, spyi_text_str(&from),
+                         indent);
+    } else if (!spyi_is_skipped(s, i)) {
+        if (s->key->width > 1 || s->key->together) {
+            spyi_make_variable(s, i, "g_", true, indent);
+        } else {
+            free(s->lvalues[i]);
+            s->lvalues[i] = spyi_strdup(spyi_text_str(&to));
+        }
+        spyi_emit_pieces(s, SPYI_PIECE_ADD, i, leaf->type, spyi_text_str(&to), of->differential,
+                         spyi_text_str(&from), indent);
+        spyi_emit_leaf_store(s, i, indent);
+    }
+    spyi_text_free(&from);
+    spyi_text_free(&to);
+}
+
+// An output of forward mode, or its gradient.
+static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    bool gradient = leaf->role == SPYI_ROLE_WRITTEN;
+    uint32_t value = gradient ? leaf->value_leaf : i;
+    const spyi_type *type = gradient ? s->bound->leaves[value].differential : leaf->type;
+    spyi_text from = { NULL, 0, 0 };
+    spyi_text_add(&from, spyi_is_active(s->bound, &s->bound->leaves[value]) ? "p_%s%s%s" : "a_%s%s",
+                  s->names[value], s->suffix, gradient ? ".d" : ".p");
+    if (type == leaf->type) {
+        free(s->lvalues[i]);
+        s->lvalues[i] = spyi_strdup(spyi_text_str(&from));
+    } else {
+        spyi_make_variable(s, i, "g_", false, indent);
+        spyi_emit_pieces(s, SPYI_PIECE_COPY, i, leaf->type, s->lvalues[i], type, spyi_text_str(&from),
+                         indent);
+    }
+    spyi_emit_leaf_store(s, i, indent);
+    spyi_text_free(&from);
+}
+
+SPYI_FN void spyi_emit_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
+    const spyi_bound *b = s->bound;
+    bool backward = b->mode == SPY_CALL_BACKWARD;
+    spyi_text_add(&s->body, "%s%s(spy_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
+                  arguments);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (backward && b->leaves[i].role == SPYI_ROLE_ADDED) spyi_add_gradient(s, i, indent);
+        if (!backward && b->leaves[i].out) spyi_store_output(s, i, indent);
+    }
+}
+
+// >>sums
+
+SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
+    return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
+}
+
+SPYI_FN void spyi_declare_sums(spyi_emit_state *s) {
+    static const char *const names[5] = { "_sums", "_each", "_parts", "_length", "_row" };
+    for (uint32_t d = 0; d < (s->key->folded ? 5u : 4u); d++)
+        spyi_add_field(s, SPYI_PACK_TEAM, d, 0, 4, 4, "uint %s", names[d]);
+    for (uint32_t d = 0; d < s->key->rank && s->key->reordered; d++)
+        spyi_add_field(s, SPYI_PACK_ELEMENT, d, 0, 4, 4, "int _element%u", d);
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (!spyi_is_summed(s, i) || !(spyi_is_skipped(s, i) || s->key->finishes)) continue;
+        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_FLOAT64;
+        spyi_add_field(s, SPYI_PACK_SUMS, 0, i, 8, 8, "%s* %s__sums", is_double ? "double" : "float",
+                       s->names[i]);
+    }
+}
+
+// Each scalar of leaf `i`'s sum: `format` has the sum and its number.
+static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, const char *indent) {
+    uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
+    spyi_text sum = { NULL, 0, 0 };
+    spyi_text_add(&sum, n == 1 ? "sum_%s" : "sum_%s[spy_p]", s->names[i]);
+    if (n > 1)
+        spyi_text_add(&s->body, "%s%sfor (int spy_p = 0; spy_p < %u; ++spy_p)\n    ", indent,
+                      n <= 16 ? "[ForceUnroll] " : "", n);
+    spyi_text_add(&s->body, "%s%s = ", indent, sum.data);
+    spyi_text_add(&s->body, format, sum.data);
+    spyi_text_add(&s->body, ";\n");
+    spyi_text_free(&sum);
+}
+
+// What teams have left of leaf `i`'s sums: number `row` of each.
+static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *row, spyi_text *out) {
+    uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
+    spyi_text_add(out, "spyi.%s__sums[", s->names[i]);
+    if (n > 1) spyi_text_add(out, "(%s * spyi._sums + spy_k) * %u + spy_p]", row, n);
+    else spyi_text_add(out, "%s * spyi._sums + spy_k]", row);
+}
+
+// Lines one step further in.
+static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
+    const char *line = spyi_text_str(lines);
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+        spyi_text_add(out, "    %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+// Places of the loop's element, or of the sum itself at the end.
+static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
+    const char *index = s->key->index64 ? "int64_t" : "int";
+    if (!spyi_needs_coordinates(s)) return;
+    if (!s->key->by_team) spyi_emit_coordinates(s);
+    else
+        spyi_text_add(&s->body, "    %s spy_c0 = %s(spy_k);\n    %s spy_c1 = %s(%s);\n", index, index, index,
+                      index, end ? "0" : "spy_j");
+    spyi_emit_offsets(s, end);
+}
+
+static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
+    const spyi_bound *b = s->bound;
+    spyi_text outer = s->body, arguments = { NULL, 0, 0 };
+    memset(&s->body, 0, sizeof s->body);
+    if (s->key->finishes) {
+        for (uint32_t i = 0; i < b->leaf_count; i++) {
+            if (!spyi_is_summed(s, i)) continue;
+            spyi_text format = { NULL, 0, 0 };
+            spyi_text_add(&format, "%%s + ");
+            spyi_left_place(s, i, "spy_j", &format);
+            spyi_each_sum(s, i, spyi_text_str(&format), "    ");
+            spyi_text_free(&format);
+        }
+    } else {
+        spyi_text_add(&s->body, "    uint spy_i = spy_k * spyi._each + spy_j;\n");
+        spyi_emit_team_places(s, false);
+        spyi_emit_gradient_arguments(s, &arguments);
+        spyi_emit_call(s, "", spyi_text_str(&arguments), "    ");
+    }
+    spyi_text_free(&arguments);
+    spyi_text_add(&outer,
+                  "    for (uint spy_j = spy_part * spyi._length + spy_r; spy_j < spy_end; spy_j = spy_j + "
+                  "%u)\n    {\n",
+                  team);
+    spyi_add_indented(&s->body, &outer);
+    spyi_text_add(&outer, "    }\n");
+    spyi_text_free(&s->body);
+    s->body = outer;
+}
+
+// A team's sum leaves: into the gradient, or for a later pass.
+static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    spyi_text place = { NULL, 0, 0 };
+    if (spyi_is_skipped(s, i)) {
+        uint32_t n = spyi_type_scalars(leaf->type);
+        spyi_left_place(s, i, "spy_part", &place);
+        if (n > 1) spyi_text_add(&s->body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) ", n);
+        else spyi_text_add(&s->body, "    ");
+        spyi_text_add(&s->body, n > 1 ? "%s = sum_%s[spy_p];\n" : "%s = sum_%s;\n", place.data, s->names[i]);
+    } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
+        spyi_place(s, i, 0, "", true, &place);
+        spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
+    } else {
+        spyi_make_variable(s, i, "g_", true, "    ");
+        spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, s->lvalues[i], leaf->type, "", "    ");
+        spyi_emit_leaf_store(s, i, "    ");
+    }
+    spyi_text_free(&place);
+}
+
+SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    const spyi_bound *b = s->bound;
+    uint32_t group = s->out->group_size, team = spyi_team_size(key, group), side = group / team;
+    spyi_text *body = &s->body;
+    bool places = false;
+    spyi_text_add(body, "    uint spy_g = %s;\n",
+                  key->folded ? "spy_group.y * spyi._row + spy_group.x" : "spy_group.x");
+    spyi_text_add(body, "    uint spy_r = spy_in_group %s %u;\n    uint spy_n = spy_in_group %s %u;\n",
+                  key->inner ? "%" : "/", key->inner ? team : side, key->inner ? "/" : "%",
+                  key->inner ? team : side);
+    spyi_text_add(
+        body,
+        "    uint spy_part = spy_g %% spyi._parts;\n    uint spy_k = spy_g / spyi._parts * %u + spy_n;\n",
+        side);
+    spyi_text_add(body, "    uint spy_end = spy_k < spyi._sums ? min(spy_part * spyi._length + spyi._length, "
+                        "spyi._each) : 0;\n");
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
+        const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
+        if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
+        else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
+        places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
+    }
+    if (!key->finishes) spyi_emit_thread_loads(s);
+    spyi_emit_team_loop(s, team);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        char format[160];
+        if (!spyi_is_summed(s, i)) continue;
+        snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
+                 team);
+        spyi_each_sum(s, i, format, "    ");
+    }
+    spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi._sums)\n    {\n");
+    spyi_text outer = s->body;
+    memset(&s->body, 0, sizeof s->body);
+    if (places) {
+        spyi_text_add(body, "    uint spy_i = spy_k%s;\n", key->finishes ? "" : " * spyi._each");
+        spyi_emit_team_places(s, true);
+    }
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_is_summed(s, i)) spyi_emit_team_end(s, i);
+    spyi_add_indented(&s->body, &outer);
+    spyi_text_free(&s->body);
+    s->body = outer;
+    spyi_text_add(body, "    }\n");
+}
+
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
 // The text of a kernel: loads, one call, stores. User code is imported, never pasted.
@@ -18767,6 +21627,11 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // The number of the current element in the call, as an expression.
 SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out) {
+    if (s->key->reordered) {
+        for (uint32_t d = 0; d < s->key->rank; d++)
+            spyi_text_add(out, "%sint(spy_c%u) * spyi._element%u", d ? " + " : "", d, d);
+        return;
+    }
     if (s->key->rank == 0) spyi_text_add(out, "0");
     else if (s->key->unroll > 1) spyi_text_add(out, "int(spy_i%s)", s->suffix);
     else spyi_text_add(out, s->element ? "int(spy_i + %u)" : "int(spy_i)", s->element);
@@ -18802,7 +21667,7 @@ static void spyi_emit_groups(spyi_emit_state *s) {
         spyi_text_add(body, "    spy_i = spy_i * uint(spyi._shape[%u]) + uint(spy_c%u);\n", d, d);
 }
 
-static void spyi_emit_coordinates(spyi_emit_state *s) {
+SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     const char *index = key->index64 ? "int64_t" : "int";
@@ -18819,7 +21684,7 @@ static void spyi_emit_coordinates(spyi_emit_state *s) {
 }
 
 // Where each strided leaf's element is, from the coordinates.
-static void spyi_emit_offsets(spyi_emit_state *s) {
+SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
@@ -18827,6 +21692,7 @@ static void spyi_emit_offsets(spyi_emit_state *s) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t walk = spyi_walk_of(s, i);
         if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
+        if (key->team && (spyi_is_skipped(s, i) || spyi_is_summed(s, i) != summed)) continue;
         spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
         bool first = true;
         for (uint32_t d = 0; d < key->rank; d++) {
@@ -18871,7 +21737,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     if (key->rank == 0) return;
     if (key->grouped) {
         spyi_emit_groups(s);
-        spyi_emit_offsets(s);
+        spyi_emit_offsets(s, false);
         return;
     }
     const char *thread = key->folded ? "spy_thread.y * spyi._row + spy_thread.x" : "spy_thread.x";
@@ -18893,7 +21759,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
     if (!spyi_needs_coordinates(s)) return;
     spyi_emit_coordinates(s);
-    spyi_emit_offsets(s);
+    spyi_emit_offsets(s, false);
 }
 
 // Gives each leaf below a parameter the name of its variable, and declares the parameter's own unless its load does.
@@ -18920,6 +21786,10 @@ static void spyi_emit_variables(spyi_emit_state *s, uint32_t node_index, const c
 // The arguments of the call for the current element; declares variables for those that need one and loads them.
 static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
+    if (b->mode) {
+        spyi_emit_gradient_arguments(s, arguments);
+        return;
+    }
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
         bool instance =
@@ -18938,10 +21808,10 @@ static void spyi_emit_arguments(spyi_emit_state *s, spyi_text *arguments) {
 }
 
 // The call for the current element, and its stores.
-static void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
+SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char *arguments,
                            const char *indent) {
     const spyi_bound *b = s->bound;
-    for (uint32_t p = 0; p < b->param_count; p++) { // outputs go back from this element's variables
+    for (uint32_t p = 0; p < b->param_count && !b->mode; p++) { // outputs go back from this element's variables
         if (!b->nodes[p].out) continue;
         spyi_text name = { NULL, 0, 0 };
         spyi_text_add(&name, "a_%s%s", b->nodes[p].name, s->suffix);
@@ -18954,6 +21824,10 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         spyi_element_text(s, &s->body);
         spyi_text_add(&s->body,
                       spyi_call_group(b, group) ? ", spyi._shape, spy_call_group);\n" : ", spyi._shape);\n");
+    }
+    if (b->mode) {
+        spyi_emit_gradient_call(s, arguments, indent);
+        return;
     }
     spyi_text_add(&s->body, "%s", indent);
     if (b->has_result) {
@@ -18969,13 +21843,17 @@ static void spyi_emit_call(spyi_emit_state *s, const char *function, const char 
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
 
-#define SPYI_MOST_ELEMENTS 8
+#define SPYI_MOST_ELEMENTS 16
 
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
     bool wide = s->key->width > 1, tail = spyi_has_tail(s);
     spyi_text arguments[SPYI_MOST_ELEMENTS];
     memset(arguments, 0, sizeof arguments);
+    if (s->key->team) {
+        spyi_emit_team_body(s);
+        return;
+    }
     spyi_emit_index(s);
     if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
     spyi_emit_thread_loads(s);
@@ -19012,6 +21890,7 @@ static bool spyi_is_hidden(const char *function) {
 static void spyi_emit_wrapper(spyi_emit_state *s, const char *function, spyi_text *out) {
     const spyi_bound *b = s->bound;
     const spyi_type *result = b->signature.result;
+    if (b->mode) spyi_text_add(out, "[Differentiable]\n");
     spyi_text_add(out, "%s call_element(", result->kind == SPYI_TYPE_VOID ? "void" : spyi_spell(result));
     for (uint32_t p = 0; p < b->param_count; p++) {
         const spyi_node *node = &b->nodes[p];
@@ -19048,8 +21927,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    // A global block is read field by field; an entry-point parameter would first be copied whole.
-    if (out->block_size && !out->block_by_address)
+    if (out->block_size && !out->block_by_address && s->path->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
@@ -19059,14 +21937,17 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (s->bound->dispatch)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint3 spy_local : SV_GroupThreadID, "
                                "uint spy_in_group : SV_GroupIndex");
-    else if (threads[1] * threads[2] > 1)
+    else if (threads[1] * threads[2] > 1 || key->team)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
-    if (out->block_size && out->block_by_address)
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
+    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+                      out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
                   out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
                         : key->rank == 0            ? "one element"
+                        : key->finishes             ? "sums of sums"
+                        : key->team                 ? "sums"
                         : key->grouped              ? "call groups"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
@@ -19080,6 +21961,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
         key->index64 ? ", 64-bit offsets" : "", spyi_unit_name(function->module->unit));
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
+    if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
     // slangpy_atomic.slang: the device adds floats by itself.
     if (s->bound->names_library &&
         (function->object.device->base->limits.info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
@@ -19087,7 +21969,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
+    if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (hidden) spyi_emit_wrapper(s, spelling, &out->text);
+    if (s->bound->mode && !key->finishes)
+        spyi_emit_differentiable(s, hidden ? "call_element" : spelling, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -19133,13 +22018,14 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
+    s.path = spyi_path_of(device->base->limits.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits);
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);
     s.lvalues = (char **)calloc(bound->leaf_count + 1, sizeof *s.lvalues);
     s.fresh = (bool *)calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
-    out->group_size = spyi_group_size(bound, &device->base->limits, key->rank);
+    out->group_size = spyi_group_size(bound, &device->base->limits, key->team ? 1 : key->rank);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function);
@@ -19183,12 +22069,17 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
+// Of a struct's field, or of a vector's component.
+static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
+    return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
+}
+
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
     for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
         spy_status status =
-            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
         if (status != SPY_OK) return status;
     }
     if (n->leaf < 0) return SPY_OK;
@@ -19238,7 +22129,7 @@ SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const ch
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 
-// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2".
+// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2". Arrays have no base.
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
     char *arguments[2];
@@ -19546,16 +22437,19 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 // >>kinds/buffer.c ------------------------------------------------------------------------------------------
 
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool structured, writes;
+    bool typed, texels, writes; // its elements have a type; they are texels
 } spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false },
-    { "RWStructuredBuffer", true, true },
-    { "ByteAddressBuffer", false, false },
-    { "RWByteAddressBuffer", false, true },
+    { "StructuredBuffer", true, false, false },
+    { "RWStructuredBuffer", true, false, true },
+    { "ByteAddressBuffer", false, false, false },
+    { "RWByteAddressBuffer", false, false, true },
+    { "Buffer", true, true, false },
+    { "RWBuffer", true, true, true },
 };
 
 static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
@@ -19571,14 +22465,19 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
-    if (family && family->structured) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
-                value->rank >= fit.consumed;
+    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    bool good =
+        family && leaf->element &&
+        (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
+        value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    if (!good) return false;
-    leaf->binds = true;
+    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
+    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    leaf->field_size = leaf->binds ? 0 : 16;
+    leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
+    leaf->texels = family->texels;
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     for (uint32_t d = 0; d < fit.consumed; d++)
@@ -19595,23 +22494,51 @@ static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, s
     spyi_text_add(out, "%s", at->field);
 }
 
+// What the device says to the elements of a typed buffer.
+static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
+                                     spyi_text *error) {
+    const spyi_type *texel = leaf->element;
+    bool plain = texel->kind == SPYI_TYPE_SCALAR || texel->kind == SPYI_TYPE_VECTOR;
+    uint8_t use = leaf->writes ? SPYI_TEXEL_WRITES : SPYI_TEXEL_READS;
+    uint64_t count = size / spyi_type_device_stride(texel);
+    if (!plain || !(limits->texels[texel->scalar][texel->columns - 1] & use))
+        spyi_text_add(error, "the device '%s' has no texels of format %s for %s; take a %sStructuredBuffer",
+                      limits->info.name, texel->display, leaf->type->display, leaf->writes ? "RW" : "");
+    else if (count > limits->max_texels)
+        spyi_text_add(error, "%s of %llu elements is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)count, (unsigned long long)limits->max_texels);
+    else return true;
+    return false;
+}
+
+// Fills the field of what is not bound.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
-    (void)field;
+    uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
+    uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
+    if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
+    if (field) {
+        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
+        uint64_t parts[2] = { t->storage->chunk.address + at, size };
+        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
+        memcpy(field, parts, sizeof parts);
+    }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
-    else if (at % limits->binding_alignment)
+    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
+        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+                      spyi_type_device_stride(leaf->element), (unsigned long long)size);
+    else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
-                      leaf->type->display, limits->binding_alignment, (unsigned long long)t->begin_bytes);
-    else if (size > limits->max_binding_bytes || limits->max_bindings == 0)
+                      leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
+    else if (size > most || limits->max_bindings == 0)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size,
-                      (unsigned long long)(limits->max_bindings ? limits->max_binding_bytes : 0));
+                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
     else return true;
     return false;
 }
@@ -19620,7 +22547,7 @@ static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
                                                   spyi_buffer_bind, spyi_buffer_field,
                                                   spyi_buffer_load, spyi_buffer_check };
 
-// >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
+// >>ConstantBuffer<T> and arrays of buffers: bound too, wherever this kernel has their parts
 
 static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     (void)leaf, (void)value, (void)field, (void)error;
@@ -19661,6 +22588,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
@@ -19687,20 +22615,32 @@ SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *giv
 static const struct spyi_family {
     const char *parameter, *passed;
     bool reads, writes;
+    uint8_t grads;
 } spyi_families[] = {
-    { "Tensor", "Tensor", true, false },
-    { "ITensor", "Tensor", true, false },
-    { "WTensor", "WTensor", false, true },
-    { "IWTensor", "WTensor", false, true },
-    { "RWTensor", "RWTensor", true, true },
-    { "IRWTensor", "RWTensor", true, true },
-    { "AtomicTensor", "AtomicTensor", true, true },
+    { "Tensor", "Tensor", true, false, 0 },
+    { "ITensor", "Tensor", true, false, 0 },
+    { "WTensor", "WTensor", false, true, 0 },
+    { "IWTensor", "WTensor", false, true, 0 },
+    { "RWTensor", "RWTensor", true, true, 0 },
+    { "IRWTensor", "RWTensor", true, true, 0 },
+    { "AtomicTensor", "AtomicTensor", true, true, 0 },
+    { "DiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
+    { "IDiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
+    { "WDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
+    { "IWDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
+    { "RWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
+    { "IRWDiffTensor", "RWDiffTensor", true, true, SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES },
 };
 
 static const struct spyi_family *spyi_family_of(const char *base) {
     for (size_t i = 0; i < sizeof spyi_families / sizeof spyi_families[0]; i++)
         if (strcmp(spyi_families[i].parameter, base) == 0) return &spyi_families[i];
     return NULL;
+}
+
+// A tensor in Slang, and its gradients behind it.
+static uint32_t spyi_whole_parts(const spyi_leaf *leaf) {
+    return leaf->whole_grads == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES) ? 3 : leaf->whole_grads ? 2 : 1;
 }
 
 static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
@@ -19725,7 +22665,8 @@ static bool spyi_whole_bind(spyi_types *types, const spyi_value *value, spyi_lea
         for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
         uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
         leaf->field_align = 8;
-        leaf->field_size = 16u + 8u * (uint32_t)rank + 4u * rows;
+        leaf->whole_grads = family->grads;
+        leaf->field_size = spyi_whole_parts(leaf) * (16u + 8u * (uint32_t)rank) + 4u * rows;
     }
     spyi_text_free(&passed);
     spyi_free_parts(&parts);
@@ -19764,11 +22705,11 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    const spy_tensor *t = value->tensor;
-    uint8_t *out = (uint8_t *)field;
+// One tensor as Slang has it: address, offset, sizes, strides. `element`: bytes.
+static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint8_t *out,
+                           spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
-    uint64_t element = spyi_type_device_stride(leaf->element), first = t->offset_bytes - t->begin_bytes;
+    uint64_t first = t->offset_bytes - t->begin_bytes;
     if (pack == 0 || t->begin_bytes % leaf->element->device_align || first % element) {
         spyi_text_add(error, "its trailing dimensions do not lie next to each other, as %s needs",
                       leaf->element->display);
@@ -19792,11 +22733,45 @@ static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void
         memcpy(out + 16 + 4 * d, &size, 4);
         memcpy(out + 16 + 4 * (rank + d), &stride, 4);
     }
+    return true;
+}
+
+// The gradients that a call of the leaf's mode uses; NULL: none.
+static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
+    bool backward = leaf->mode == SPY_CALL_BACKWARD;
+    uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
+                                        : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
+    if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;
+    return leaf->paired ? value[1].tensor : value->tensor->grads[which];
+}
+
+static bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor;
+    uint8_t *out = (uint8_t *)field;
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    int64_t pack = spyi_whole_pack(leaf, t);
+    if (!spyi_fill_part(leaf, t, spyi_type_device_stride(leaf->element), out, error)) return false;
+    memset(out + size, 0, (size_t)size * (parts - 1));
+    for (int g = 0; g < 2 && parts > 1; g++) {
+        const spy_tensor *grad = spyi_whole_gradient(leaf, value, g);
+        uint64_t scalars = spyi_type_device_stride(leaf->element) / spyi_type_device_stride(t->type);
+        if (!grad) continue;
+        bool alike = leaf->batch_rank == 0 || memcmp(&grad->strides, &t->strides, sizeof t->strides) == 0;
+        if (!alike) spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
+        if (!alike || !spyi_fill_part(leaf, grad, scalars * spyi_type_device_stride(grad->type),
+                                      out + size * (parts == 3 ? (uint32_t)g + 1 : 1), error))
+            return false;
+    }
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)(t->strides.dims[d] / pack);
-        memcpy(out + 16 + 8 * rank + 4 * d, &stride, 4);
+        memcpy(out + size * parts + 4 * d, &stride, 4);
     }
     return true;
+}
+
+SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    if (leaf->whole_grads & SPYI_WHOLE_LOADS) memset((uint8_t *)field + size * (parts - 1), 0, 8);
 }
 
 static const spyi_value_kind spyi_whole_kind = { "whole tensor",  NULL,
@@ -19813,7 +22788,9 @@ static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_l
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
         spyi_fit fit;
-        good = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank;
+        memset(&fit, 0, sizeof fit);
+        good = spyi_type_is_memory(value->type) ||
+               (element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank);
         leaf->reads = true;
         leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
         leaf->consumed = value->rank;
@@ -19871,12 +22848,12 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
+    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
-                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
+                            ? "; it takes a tensor"
                             : NULL;
     spyi_free_parts(&parts);
     return takes;
@@ -20004,7 +22981,18 @@ typedef struct spyi_launch_leaf {
     uint8_t geometry[SPYI_GEOMETRY_BYTES]; // of the tensor
     uint64_t base;                         // memory elements from there to element 0
     uint64_t first;                        // with pointers: from the lowest element to element 0
+    uint64_t sums_offset;                  // of what teams leave, in its temporary
 } spyi_launch_leaf;
+
+#define SPYI_MOST_PASSES 16
+
+// A dispatch of a backward call, and the one that finishes its sums.
+typedef struct spyi_pass {
+    uint64_t adds;   // leaves: the gradients that it adds to
+    uint64_t sums;   // ... those that elements share
+    uint32_t shared; // the call's dimensions whose elements share them; 0: none
+    bool together;   // some of them lie in the same memory
+} spyi_pass;
 
 typedef struct spyi_launch {
     spy_shape shape; // of the call
@@ -20017,6 +23005,16 @@ typedef struct spyi_launch {
     uint32_t thread_groups[3]; // as a dispatch's caller counts them
     uint8_t *block;            // parameters, as packed for the variant
     uint32_t block_capacity;
+    // Backward calls. pass and finishes say what is to be worked out; the others are that.
+    uint32_t pass, pass_count;
+    bool finishes;
+    bool leaves_sums; // the pass leaves sums for one that finishes
+    spyi_pass passes[SPYI_MOST_PASSES];
+    uint32_t kept; // collapsed dimensions whose elements do not share
+    uint32_t sums, each, length, parts, team_parts; // parts: as the pass that leaves them has
+    uint64_t team_groups, sums_bytes;
+    int64_t element_strides[SPY_MAX_RANK]; // of the call's own elements along collapsed dimensions
+    spyi_storage *sums_storage;            // of the running call
     spyi_variant *
         repeatable; // what the last call ran, when one that differs in storages and numbers alone may run it again
 } spyi_launch;
@@ -20080,6 +23078,15 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 // Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 
+// passes.c, for backward calls: which gradients are added to in one dispatch; the teams of launch->pass; its dimensions in the
+// order in which they are walked, those that do not share first: gives how many these are.
+SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
+                                      spyi_text *error);
+SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
+SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
+// Goes on to the next pass, or to the one that finishes this one; false: this was the last.
+SPYI_FN bool spyi_next_pass(spyi_launch *launch);
+
 // overlap.c
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error);
@@ -20090,6 +23097,10 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
                                    const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 // The running call's values into feeds->data and bindings[slot].
 SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
                                    spyi_text *error);
@@ -20340,6 +23351,7 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
 // >>call/feeds.c --------------------------------------------------------------------------------------------
 
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Names and types are checked before there is a kernel; which parameters are used only its code tells.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 
@@ -20365,6 +23377,15 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
             return true;
         }
         return false;
+    }
+    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
+        static const char names[] = "xyzw";
+        const char *name = strchr(names, (*path)[1]);
+        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
+        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
+        at->type = type->element;
+        *path += 2;
+        return true;
     }
     int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
                     : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
@@ -20408,11 +23429,13 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         size_t length = strlen(input->path);
         if (input->parameter) continue;
         globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
             spyi_text_clear(&fields); // parts come after what they are parts of
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+            continue;
         }
         uint32_t distance = spyi_edit_distance(path, input->path), at = count;
         if (distance > most) continue;
@@ -20431,6 +23454,69 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
     else if (fields.size) spyi_text_add(out, "%s", fields.data);
     else if (!globals) spyi_text_add(out, ": the modules have none");
     spyi_text_free(&fields);
+}
+
+static spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                spyi_text *error) {
+    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
+    spyi_near_inputs(inputs, path, error);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// >>before there is a kernel
+
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
+    bool more = values->options && values->options->prelude; // which may bring further ones
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        spyi_found found;
+        spyi_bound bound;
+        if (!spyi_find_input(inputs, path, false, &found)) {
+            if (more) continue;
+            return spyi_no_input(inputs, path, path, error);
+        }
+        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
+        if (status != SPY_OK) return status;
+        spyi_bound_free(&bound);
+    }
+    return SPY_OK;
+}
+
+// Whether some value is for the input, for what it is part of, or for a part of it.
+static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        size_t length = strlen(path), other = strlen(input->path);
+        size_t common = length < other ? length : other;
+        char next = length < other ? input->path[length] : path[other];
+        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
+    }
+    return false;
+}
+
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        spyi_text value = { NULL, 0, 0 };
+        spyi_found found;
+        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
+        spyi_value_text(&values->items[i], &value);
+        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
+                      known ? found.type->display : "", spyi_text_str(&value));
+        spyi_text_free(&value);
+    }
+    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        bool parted = input->kind == SPYI_INPUT_GROUP ||
+                      (input->type->kind == SPYI_TYPE_OTHER && input->type->field_count); // they follow
+        if (!parted && !spyi_input_has_value(input, values))
+            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
+                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
+    }
 }
 
 // >>making
@@ -20495,11 +23581,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
                                   bool parameter) {
     spyi_found found;
     spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
-        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
-        spyi_near_inputs(f->inputs, path, f->error);
-        return SPY_ERROR_NOT_FOUND;
-    }
+    if (!spyi_find_input(f->inputs, path, parameter, &found))
+        return spyi_no_input(f->inputs, path, shown, f->error);
     spy_status status =
         spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
     if (status != SPY_OK) return status;
@@ -20514,7 +23597,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             free(leaf->path);
             leaf->path = spyi_strdup(spyi_text_str(&name));
             spyi_text_free(&name);
-            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
+            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+            if (status == SPY_OK && leaf->binds)
+                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
     spyi_bound_free(&bound);
@@ -20605,7 +23692,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
 static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
@@ -20616,7 +23703,7 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
             status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
         const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
         status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
     }
@@ -20711,6 +23798,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -20817,8 +23905,10 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
-        good = spyi_file_write(path.data, code->data, code->size);
+        bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
+        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -20836,6 +23926,18 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     if (out->text.data) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Its group, its block, and the parameters in that: of our own kernels the block is the only one.
+static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi_kernel_desc *desc) {
+    static const uint32_t whole[1] = { 0 };
+    const uint32_t *threads = plan->bound.options.threads;
+    desc->group_size = e->group_size;
+    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    desc->block_size = e->block_size;
+    desc->block_by_address = e->block_by_address;
+    desc->params = plan->bound.shader ? plan->function->entry.places : whole;
+    desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
 }
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
@@ -20882,11 +23984,12 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code = code.data;
         desc.code_size = code.size;
         desc.entry = entry;
-        desc.group_size = variant->emitted.group_size;
-        desc.block_size = variant->emitted.block_size;
-        desc.block_by_address = variant->emitted.block_by_address;
+        desc.prelude_size = code.prelude_size;
+        spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
+        desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
+        desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);
@@ -20927,14 +24030,248 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     return SPY_OK;
 }
 
+// >>call/passes.c -------------------------------------------------------------------------------------------
+
+// Passes of a backward call. Gradients that each element has to itself are added to on the way; of those that elements share,
+// a pass sums the ones that share alike (emit/gradient.c has how), and what is shared otherwise gets a pass of its own, as does
+// what lies in the same memory but is walked in another way. Nothing here depends on more than shapes and the device, so that
+// the order of sums stays the same.
+
+// Of a pass, figures for an NVIDIA H200 and for CPUs: enough groups to fill the device, and enough elements a thread.
+#define SPYI_TEAM_GROUPS 2048u
+#define SPYI_TEAM_GROUPS_CPU 64u
+#define SPYI_TEAM_ELEMENTS 8u
+#define SPYI_TEAM_ELEMENTS_CPU 64u
+// Threads next to each other that read neighbours: on GPUs one access of 128 bytes is enough; CPUs like rows.
+#define SPYI_TEAM_SIDE 32u
+#define SPYI_TEAM_INNER_CPU 16u
+
+// >>which gradients go together
+
+static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
+    return b->leaves[i].source == SPYI_SOURCE_TENSOR && b->leaves[j].source == SPYI_SOURCE_TENSOR &&
+           spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
+                             values->items[b->leaves[j].value].tensor);
+}
+
+static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uint32_t i, uint32_t j) {
+    const spyi_launch_leaf *p = &launch->leaves[i], *q = &launch->leaves[j];
+    return p->offset == q->offset && p->memory_size == q->memory_size &&
+           launch->key.walk[i] == launch->key.walk[j] && b->leaves[i].type == b->leaves[j].type &&
+           memcmp(p->strides, q->strides, sizeof p->strides) == 0 &&
+           memcmp(p->inner, q->inner, b->leaves[i].consumed * sizeof *p->inner) == 0;
+}
+
+// Whether gradient `i` can be added to in a pass with those that are in it.
+static bool spyi_joins(const spyi_bound *b, const spyi_values *values, const spyi_launch *launch,
+                       spyi_pass *pass, uint32_t i) {
+    bool together = false;
+    for (uint32_t j = 0; j < b->leaf_count; j++) {
+        if (!(pass->adds >> j & 1) || !spyi_share_memory(b, values, i, j)) continue;
+        if (!spyi_same_places(b, launch, i, j)) return false;
+        together = true;
+    }
+    pass->together = pass->together || together;
+    return true;
+}
+
+// Gradients that each element has to itself need no pass of their own beside one that sums.
+static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch) {
+    uint32_t own = 0, other = 0;
+    while (own < launch->pass_count && launch->passes[own].shared) own++;
+    while (other < launch->pass_count && !launch->passes[other].shared) other++;
+    if (own == launch->pass_count || other == launch->pass_count) return;
+    spyi_pass *from = &launch->passes[own], *to = &launch->passes[other];
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        for (uint32_t j = 0; j < b->leaf_count; j++)
+            if ((from->adds >> i & 1) && (to->adds >> j & 1) && spyi_share_memory(b, values, i, j)) return;
+    to->adds |= from->adds;
+    to->together = to->together || from->together;
+    launch->pass_count--;
+    memmove(from, from + 1, (launch->pass_count - own) * sizeof *from);
+}
+
+SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
+                                      spyi_text *error) {
+    launch->pass_count = 0;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (b->leaves[i].role != SPYI_ROLE_ADDED) continue;
+        uint32_t shared = 0, p = 0;
+        for (uint32_t d = 0; d < launch->shape.rank; d++)
+            if (launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) shared |= 1u << d;
+        while (p < launch->pass_count &&
+               (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
+            p++;
+        if (p == SPYI_MOST_PASSES) {
+            spyi_text_add(error, "its gradients are shared in more than %d ways", SPYI_MOST_PASSES);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        if (p == launch->pass_count) {
+            memset(&launch->passes[p], 0, sizeof launch->passes[p]);
+            launch->passes[p].shared = shared;
+            launch->pass_count++;
+        }
+        launch->passes[p].adds |= (uint64_t)1 << i;
+        if (shared) launch->passes[p].sums |= (uint64_t)1 << i;
+    }
+    spyi_merge_passes(b, values, launch);
+    if (launch->pass_count == 0) { // tensors that are taken whole alone
+        memset(&launch->passes[0], 0, sizeof launch->passes[0]);
+        launch->pass_count = 1;
+    }
+    return SPY_OK;
+}
+
+// >>teams
+
+static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n
+    uint32_t power = 1;
+    while (power < most && power < n) power *= 2;
+    return power;
+}
+
+// How many threads a team has, and how many parts a sum.
+static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    const spyi_pass *pass = &launch->passes[launch->pass];
+    uint32_t group = spyi_group_size(b, limits, 1), team, side;
+    bool cpu = limits->prefers_bindings;
+    uint64_t sums = 1, each = 1;
+    launch->key.inner = 0;
+    for (uint32_t d = 0; d < launch->shape.rank; d++) {
+        uint64_t size = (uint64_t)launch->shape.dims[d];
+        if (pass->shared >> d & 1) each *= size;
+        else sums *= size;
+        if (size > 1) launch->key.inner = pass->shared >> d & 1;
+    }
+    for (int step = 0; step < 2; step++) { // the sums' parts, then the sums of these
+        if (step) {
+            each = launch->parts;
+            launch->key.inner = 0;
+        }
+        if (group & (group - 1)) {
+            team = group;
+            launch->key.inner = 1;
+        } else if (launch->key.inner) {
+            team = spyi_power_of_two(
+                (int64_t)each, cpu && sums > 1 && SPYI_TEAM_INNER_CPU < group ? SPYI_TEAM_INNER_CPU : group);
+        } else {
+            side = spyi_power_of_two((int64_t)sums, !cpu && SPYI_TEAM_SIDE < group ? SPYI_TEAM_SIDE : group);
+            team = spyi_power_of_two((int64_t)each, group / side);
+        }
+        side = group / team;
+        launch->key.team = SPYI_WHOLE_TEAM;
+        for (uint32_t p = 0; p < 11 && !(group & (group - 1)); p++)
+            if (1u << p == team) launch->key.team = (uint8_t)(p + 1);
+        uint64_t groups = (sums + side - 1) / side, most = cpu ? SPYI_TEAM_GROUPS_CPU : SPYI_TEAM_GROUPS,
+                 least = (uint64_t)team * (cpu ? SPYI_TEAM_ELEMENTS_CPU : SPYI_TEAM_ELEMENTS);
+        uint64_t parts = step || groups >= most ? 1 : most / groups;
+        if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
+        uint64_t length = (each + parts - 1) / parts;
+        length = (length + team - 1) / team * team;
+        parts = (each + length - 1) / length;
+        launch->sums = (uint32_t)sums;
+        launch->each = (uint32_t)each;
+        launch->length = (uint32_t)length;
+        if (!step) launch->parts = (uint32_t)parts;
+        launch->team_groups = groups * parts;
+        launch->team_parts = (uint32_t)parts;
+        if (!launch->finishes) break;
+    }
+}
+
+// Whether parts of a sum may be added to the gradient atomically.
+static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits, const spyi_launch *launch,
+                                 uint32_t i) {
+    const spyi_type *type = b->leaves[i].type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_FLOAT32 &&
+           !(launch->key.walk[i] & SPYI_WALK_GATHER) && b->leaves[i].source != SPYI_SOURCE_READBACK;
+}
+
+SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    const spyi_pass *pass = &launch->passes[launch->pass];
+    launch->leaves_sums = false;
+    launch->sums_bytes = 0;
+    launch->key.together = pass->together;
+    launch->key.finishes = launch->finishes;
+    if (pass->shared) spyi_choose_teams(b, limits, launch);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        bool added = leaf->role == SPYI_ROLE_ADDED, mine = added && (pass->adds >> i & 1);
+        if (!mine) {
+            if (added || (launch->finishes && spyi_leaf_in_memory(leaf)))
+                launch->key.walk[i] = SPYI_WALK_SKIPPED;
+            continue;
+        }
+        if (!(pass->sums >> i & 1)) {
+            if (launch->finishes) launch->key.walk[i] = SPYI_WALK_SKIPPED;
+            continue;
+        }
+        bool atomic = launch->parts > 1 && spyi_adds_atomically(b, limits, launch, i),
+             left = launch->parts > 1 && !atomic;
+        if (left) {
+            launch->sums_bytes = spyi_align((size_t)launch->sums_bytes, 16);
+            launch->leaves[i].sums_offset = launch->sums_bytes;
+            launch->sums_bytes += (uint64_t)launch->parts * launch->sums * spyi_type_scalars(leaf->type) *
+                                  spyi_scalar_size(spyi_sum_scalar(leaf->type));
+            launch->leaves_sums = true;
+        }
+        if (launch->finishes)
+            launch->key.walk[i] =
+                (uint8_t)(left ? launch->key.walk[i] | SPYI_WALK_SUMMED : SPYI_WALK_SKIPPED);
+        else if (left) launch->key.walk[i] = SPYI_WALK_SKIPPED | SPYI_WALK_SUMMED;
+        else
+            launch->key.walk[i] =
+                (uint8_t)(launch->key.walk[i] | SPYI_WALK_SUMMED | (atomic ? SPYI_WALK_ATOMIC : 0u));
+    }
+}
+
+// >>the order of dimensions
+
+SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes,
+                                   uint32_t *count) {
+    const spyi_pass *pass = &launch->passes[launch->pass];
+    uint32_t order[SPY_MAX_RANK], n = 0, kept;
+    spy_shape row_major = spyi_row_major(&launch->shape);
+    bool turned = false;
+    for (uint32_t d = 0; d < launch->shape.rank; d++)
+        if (!(pass->shared >> d & 1)) order[n++] = d;
+    kept = n;
+    for (uint32_t d = 0; d < launch->shape.rank && !launch->finishes; d++)
+        if (pass->shared >> d & 1) order[n++] = d;
+    for (uint32_t d = 0; d < n; d++) {
+        turned = turned || order[d] != d;
+        sizes[d] = launch->shape.dims[order[d]];
+        launch->element_strides[d] = row_major.dims[order[d]];
+    }
+    launch->key.reordered = turned && !launch->finishes && (b->uses_library || b->call_info);
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        int64_t strides[SPY_MAX_RANK];
+        for (uint32_t d = 0; d < n; d++) strides[d] = launch->leaves[i].strides[order[d]];
+        memcpy(launch->leaves[i].strides, strides, n * sizeof *strides);
+    }
+    *count = n;
+    return kept;
+}
+
+SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
+    if (launch->leaves_sums && !launch->finishes) {
+        launch->finishes = true;
+        return true;
+    }
+    launch->finishes = false;
+    return ++launch->pass < launch->pass_count;
+}
+
 // >>call/launch.c -------------------------------------------------------------------------------------------
 
 // From shapes to a variant: the call shape by numpy's rule, dimension collapse, and how each leaf's memory is walked.
 //
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 
-#define SPYI_WIDTH 4       // elements a thread of wide variants: one 16-byte access for 4-byte scalars
-#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four lie in registers
+#define SPYI_WIDE_BYTES                                                                                      \
+    256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
@@ -21060,22 +24397,39 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
             out->strides[leaf->map[d]] = leaf->consumed ? strides->dims[d] / pack : strides->dims[d];
 }
 
-// Drops dimensions of size 1 and merges neighbours that every leaf walks as one.
+// Whether the kernel walks through the leaf's memory.
+static bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i) {
+    return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
+}
+
+// Drops dimensions of size 1 and merges neighbours that every leaf walks as one. Backward calls have an order of their own,
+// and keep apart those that gradients are summed over.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
-    uint32_t rank = 0;
-    for (uint32_t k = 0; k < launch->shape.rank; k++) {
-        int64_t size = launch->shape.dims[k];
+    uint32_t rank = 0, count = launch->shape.rank, kept = 0;
+    int64_t ordered[SPY_MAX_RANK];
+    const int64_t *sizes = launch->shape.dims;
+    if (launch->key.team) {
+        kept = spyi_launch_order(b, launch, ordered, &count);
+        sizes = ordered;
+    }
+    launch->kept = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        int64_t size = sizes[k];
+        if (k == kept) launch->kept = rank;
         if (size == 1) continue;
-        bool merge = rank > 0;
+        bool merge = rank > launch->kept;
         for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
             const int64_t *strides = launch->leaves[i].strides;
-            if (spyi_leaf_in_memory(&b->leaves[i])) merge = strides[rank - 1] == strides[k] * size;
+            if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
         }
+        if (launch->key.reordered)
+            merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
         for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
-            if (spyi_leaf_in_memory(&b->leaves[i]))
+            if (spyi_is_walked(b, launch, i))
                 launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
+        launch->element_strides[rank - 1] = launch->element_strides[k];
     }
     launch->rank = rank;
 }
@@ -21091,15 +24445,17 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
-    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
-             group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+// Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components,
+                             uint32_t width) {
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
+             group = (uint64_t)leaf->memory_size * width;
+    if (width > SPYI_LANES && vector < 16) vector = 16;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (leaf->strides[d] % SPYI_WIDTH) return false;
+        if (leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
     // multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -21108,21 +24464,23 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH
-                                            : 65536; // below, a GPU needs the threads more than the width
-    if (launch->rank == 0 || launch->count < from) return;
-    if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits,
+                          uint32_t width) {
+    int64_t from = limits->prefers_bindings
+                       ? 2 * SPYI_LANES
+                       : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
+    if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false;
     size_t bytes = 0; // of an element over all leaves
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
-        if (!spyi_leaf_in_memory(leaf) || walk[i] == SPYI_WALK_UNIFORM) continue;
+        if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
-        bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
+        bool vector = spyi_vector_fits(launch, at, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
@@ -21133,17 +24491,27 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
             walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
                                 (walk[i] & SPYI_WALK_REVERSED));
     }
-    if (!outputs || bytes > SPYI_WIDE_BYTES) return;
+    if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
-    launch->key.width = SPYI_WIDTH;
+    launch->key.width = (uint8_t)width;
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->reach =
-            at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= width;
+        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * width);
     }
+}
+
+// Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
+static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    uint32_t smallest = 4;
+    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
+            launch->leaves[i].memory_size < smallest)
+            smallest = launch->leaves[i].memory_size;
+    return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
@@ -21154,7 +24522,7 @@ static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi
         limits->prefers_bindings)
         return;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        if (!spyi_leaf_in_memory(&b->leaves[i]) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
+        if (!spyi_is_walked(b, launch, i) || launch->key.walk[i] == SPYI_WALK_UNIFORM) continue;
         if (launch->key.walk[i] != SPYI_WALK_LINEAR) return;
         bytes += launch->leaves[i].memory_size;
     }
@@ -21184,12 +24552,19 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     const spyi_limits *limits = &plan->function->object.device->base->limits;
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &plan->bound.leaves[i];
-        if (!spyi_leaf_in_memory(leaf) || leaf->source == SPYI_SOURCE_TENSOR) continue;
+        if (!spyi_is_walked(&plan->bound, launch, i) || leaf->source == SPYI_SOURCE_TENSOR) continue;
         if (spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i))) continue;
         spyi_text_add(error, "'%s': its temporary does not fit into a structured buffer", leaf->path);
         return SPY_ERROR_INTERNAL;
     }
     return SPY_OK;
+}
+
+// Bindings that a value may need: one, or one for each tensor in a struct or an array of buffers.
+static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
+    uint32_t count = 0, end = spyi_value_end(values->items, value);
+    for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
+    return count ? count : 1;
 }
 
 static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
@@ -21198,8 +24573,8 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, c
     uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        memory_leaves += b->leaves[i].binds;
-        if (!spyi_leaf_in_memory(&b->leaves[i])) continue;
+        if (b->leaves[i].binds) memory_leaves += spyi_tensor_count(values, b->leaves[i].value);
+        if (!spyi_is_walked(b, launch, i)) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
         if (bytes > largest) largest = bytes;
@@ -21210,7 +24585,7 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, c
     bool pointers = (limits->info.features & SPY_FEATURE_POINTERS) != 0;
     if (pointers && !limits->prefers_bindings && largest < limits->bindings_from_bytes) return;
     for (uint32_t i = 0; i < b->leaf_count && placed; i++) {
-        if (spyi_leaf_in_memory(&b->leaves[i]))
+        if (spyi_is_walked(b, launch, i))
             placed = spyi_place_binding(limits, &launch->leaves[i], spyi_key_is_vector(&launch->key, i));
     }
     launch->key.bindings = placed ? 1 : 0;
@@ -21282,6 +24657,20 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     return SPY_OK;
 }
 
+// Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
+static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
+    uint64_t most = spyi_most_rows(limits), groups = launch->team_groups;
+    if (groups > most * most) {
+        spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    launch->key.folded = groups > limits->info.max_group_count;
+    launch->groups[0] = (uint32_t)(launch->key.folded ? most : groups);
+    launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
+    launch->groups[2] = 1;
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = &plan->launch;
@@ -21323,14 +24712,21 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
-        if (leaf->out && leaf->source != SPYI_SOURCE_NEW) {
+        bool seeds = b->mode == SPY_CALL_BACKWARD && leaf->role == SPYI_ROLE_READ &&
+                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
+        if ((leaf->out || seeds) && leaf->source != SPYI_SOURCE_NEW && leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }
     }
     if (launch->count == 0) return SPY_OK;
+    if (b->mode == SPY_CALL_BACKWARD) {
+        status = spyi_launch_passes(b, values, launch, error);
+        if (status != SPY_OK) return status;
+        spyi_launch_teams(b, limits, launch);
+    }
     uint32_t group[SPY_MAX_RANK];
-    launch->key.grouped = spyi_call_group(b, group);
+    launch->key.grouped = spyi_call_group(b, group) && !launch->key.team;
     if (launch->key.grouped) {
         launch->rank = launch->shape.rank;
         memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
@@ -21341,13 +24737,15 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     launch->key.width = 1;
     launch->key.unroll = 1;
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        if (spyi_leaf_in_memory(&b->leaves[i]))
+        if (spyi_is_walked(b, launch, i))
             launch->key.walk[i] =
                 (uint8_t)(launch->key.walk[i] |
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
-    if (!b->options.threads[0] && !launch->key.grouped) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits);
+    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
+        !launch->key.together) { // else each element has a thread of its own
+        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits));
+        spyi_try_wide(b, launch, limits, SPYI_LANES);
         spyi_try_unroll(b, launch, limits);
     }
     spyi_choose_access(b, values, limits, launch);
@@ -21356,6 +24754,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
+    launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
+    if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
         (int64_t)spyi_group_size(b, limits, launch->rank) * launch->key.width * launch->key.unroll;
@@ -21385,7 +24785,9 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
     if (!launch->repeatable || values->thread_count.rank) return false;
-    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    const spyi_limits *limits = &plan->function->object.device->base->limits;
+    uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
+                                                                        : limits->texel_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
@@ -21429,12 +24831,23 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
            memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
 
+// Broadcast dimensions aside, in which a gradient's elements share one place as the call's elements do.
+static bool spyi_added_meets_itself(const spy_tensor *tensor) {
+    spy_tensor once = *tensor;
+    for (uint32_t d = 0; d < once.shape.rank; d++)
+        if (once.strides.dims[d] == 0 && once.shape.dims[d] > 1) once.shape.dims[d] = 1;
+    once.grads_follow = false;
+    spyi_tensor_measure(&once);
+    return spyi_tensor_meets_itself(&once);
+}
+
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        if (spyi_tensor_meets_itself(out)) {
+        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
+        if (added ? spyi_added_meets_itself(out) : spyi_tensor_meets_itself(out)) {
             spyi_text_add(
                 error,
                 "output '%s' is a view in which several elements lie at one place: they would be written "
@@ -21446,6 +24859,12 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
             if (j == i || (b->leaves[j].source != SPYI_SOURCE_TENSOR && !whole)) continue;
             if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
+            if (added) {
+                spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",
+                              b->leaves[i].path, b->leaves[j].path);
+                return SPY_ERROR_INVALID_ARGUMENT;
+            }
             if (!whole && !b->leaves[j].out && spyi_walk_alike(b, launch, i, j)) continue;
             spyi_text_add(
                 error,
@@ -21530,6 +24949,17 @@ static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *err
     return status;
 }
 
+// Where results to host memory go in this launch.
+static void spyi_place_readback(spyi_run_state *s) {
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        if (s->bound->leaves[i].source != SPYI_SOURCE_READBACK) continue;
+        spyi_launch_leaf *at = &s->launch->leaves[i];
+        at->storage = s->device->readback;
+        at->offset = at->begin = s->readback_offset[i];
+        at->end = at->reach = at->begin + at->memory_size;
+    }
+}
+
 static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
     uint32_t size = 0;
     spy_device *device = s->device;
@@ -21552,16 +24982,22 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
                                           "slangpy readback", error, &status);
     if (!device->readback) return status;
     char *memory = (char *)device->readback->chunk.mapped + device->readback->offset;
+    spyi_place_readback(s);
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
         if (leaf->source != SPYI_SOURCE_READBACK) continue;
-        spyi_launch_leaf *at = &s->launch->leaves[i];
-        at->storage = device->readback;
-        at->offset = at->begin = s->readback_offset[i];
-        at->end = at->reach = at->begin + at->memory_size;
-        if (leaf->in)
-            spyi_type_to_device(leaf->type, memory + at->offset,
-                                s->values->items[leaf->value].arg->value.data, 1);
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (leaf->in && v->kind == SPY_ARG_RESULT) {
+            uint64_t host[SPY_RESULT_BYTES / 8];
+            spy_dtype to = spyi_leaf_scalar(leaf);
+            const spy_result *value = v->arg->value.result;
+            if (!spyi_convert_scalars(host, to, value->data, value->dtype,
+                                      leaf->type->host_size / spyi_scalar_size(to)))
+                return spyi_does_not_fit(leaf, v, error);
+            spyi_type_to_device(leaf->type, memory + s->readback_offset[i], host, 1);
+        } else if (leaf->in) {
+            spyi_type_to_device(leaf->type, memory + s->readback_offset[i], v->arg->value.data, 1);
+        }
     }
     return SPY_OK;
 }
@@ -21668,7 +25104,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
     spyi_text problem = { NULL, 0, 0 };
-    if (!repeats) memset(block, 0, variant->emitted.block_size);
+    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
         if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
@@ -21701,6 +25137,22 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
         case SPYI_PACK_SHIFT:
             spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
             memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_ELEMENT:
+            u = (uint32_t)launch->element_strides[pack->dim];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_TEAM:
+            u = pack->dim == 0   ? launch->sums
+                : pack->dim == 1 ? launch->each
+                : pack->dim == 2 ? launch->team_parts
+                : pack->dim == 3 ? launch->length
+                                 : launch->groups[0];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_SUMS:
+            address = launch->sums_storage->chunk.address + launch->sums_storage->offset + at->sums_offset;
+            memcpy(out, &address, 8);
             break;
         case SPYI_PACK_PRINT:
             address = spyi_print_address(s->device);
@@ -21736,6 +25188,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
                 spyi_text_free(&problem);
                 return SPY_ERROR_OUT_OF_RANGE;
             }
+            if (launch->pass && leaf->whole_grads) spyi_whole_stop_adding(leaf, out);
             break;
         }
     }
@@ -21757,6 +25210,7 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
         *untracked = *untracked || leaf->untracked;
         bool whole = spyi_leaf_is_whole(leaf);
         if ((!spyi_leaf_in_memory(leaf) && !whole) || leaf->source == SPYI_SOURCE_READBACK) continue;
+        if (s->launch->key.walk[i] & SPYI_WALK_SKIPPED) continue;
         spyi_use *use = &uses[count++];
         use->storage = at->storage;
         use->begin = at->begin;
@@ -21764,6 +25218,14 @@ static uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *v
         use->reads = whole ? leaf->reads : leaf->in;
         use->writes = whole ? leaf->writes : leaf->out;
         use->counts = false;
+    }
+    if (s->launch->leaves_sums) {
+        spyi_use *use = &uses[count++];
+        memset(use, 0, sizeof *use);
+        use->storage = s->launch->sums_storage;
+        use->end = s->launch->sums_bytes;
+        use->reads = s->launch->finishes;
+        use->writes = !s->launch->finishes;
     }
     const spyi_feeds *feeds = &variant->feeds;
     *untracked = *untracked || feeds->untracked;
@@ -21816,7 +25278,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 2]; // of leaves, feeds, group counts, the print buffer
+    spyi_use uses[2 * SPYI_MOST_MEMORY_LEAVES + 3]; // of leaves, feeds, sums, group counts, the print buffer
     uint32_t use_count;
     bool untracked;
     if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
@@ -21863,21 +25325,23 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_uses_done(device, dispatch.barrier, untracked, status);
-    if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
 
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
+    spyi_block(&device->ctx, false);
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
         if (!leaf->out) continue;
         if (leaf->source == SPYI_SOURCE_READBACK) {
             const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            spyi_type_to_host(leaf->type, v->arg->value.out, memory + s->readback_offset[i], 1);
+            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
+            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
         } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
             status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
         }
@@ -21885,7 +25349,26 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do.
+// After success: hands a new tensor to the caller, and describes results of whatever kind.
+static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_value *v = &s->values->items[leaf->value];
+    if (leaf->source == SPYI_SOURCE_NEW && v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
+    if (v->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    spy_result *result = v->arg->value.result;
+    const spyi_type *type = leaf->type;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    result->tensor = s->made[i];
+    result->type = spyi_type_user_name(type);
+    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
+    result->rows = plain ? type->rows : 0;
+    result->columns = plain ? type->columns : 0;
+    result->size_bytes = s->made[i] ? 0 : type->host_size;
+}
+
+// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
+// the launch names.
 static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error) {
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
@@ -21903,6 +25386,46 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
     return status;
 }
 
+// >>passes of a backward call
+
+// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
+// launch as the first pass has it. `several`: it is not the only one; `bytes`: that the largest one's sums need.
+static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
+                                     spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spyi_variant *variant = NULL;
+    *several = false;
+    *bytes = 0;
+    launch->pass = 0;
+    launch->finishes = false;
+    spy_status status = spyi_choose(s, first, error);
+    while (status == SPY_OK && *first && spyi_next_pass(launch)) {
+        if (launch->sums_bytes > *bytes) *bytes = launch->sums_bytes;
+        *several = true;
+        status = spyi_choose(s, &variant, error);
+    }
+    launch->pass = 0;
+    launch->finishes = false;
+    return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
+}
+
+static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    spy_status status = SPY_OK;
+    do {
+        if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
+            if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
+        spyi_place_readback(s);
+        if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
+        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+        timed = false; // the first one begins
+    } while (status == SPY_OK && spyi_next_pass(launch));
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
+}
+
 // Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call.
 static bool spyi_is_repeatable(const spyi_bound *b) {
     if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
@@ -21911,7 +25434,7 @@ static bool spyi_is_repeatable(const spyi_bound *b) {
         if (source == SPYI_SOURCE_KIND && (spyi_leaf_is_whole(&b->leaves[i]) || b->leaves[i].batch_rank == 0))
             continue;
         if (source != SPYI_SOURCE_TENSOR && source != SPYI_SOURCE_SCALAR && source != SPYI_SOURCE_BYTES &&
-            source != SPYI_SOURCE_NEW)
+            source != SPYI_SOURCE_NEW && source != SPYI_SOURCE_NONE)
             return false;
     }
     return true;
@@ -21932,26 +25455,37 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     spy_status status = SPY_OK;
     spyi_variant *variant = s.launch->repeatable;
     bool repeats = spyi_launch_repeats(plan, values);
+    bool several = false; // dispatches
+    uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
-    if (!repeats) status = spyi_choose(&s, &variant, error);
+    if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
+        status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
+    else if (!repeats) status = spyi_choose(&s, &variant, error);
     if (status != SPY_OK) return status;
     status = spyi_make_memory(&s, error);
-    if (status == SPY_OK && variant && variant->key.bindings) // temporaries have their place only now
+    if (status == SPY_OK && sums_bytes)
+        s.launch->sums_storage =
+            spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
+    if (s.launch->sums_storage) s.launch->sums_storage->references = 1; // a list may keep it
+    if (status == SPY_OK && variant && variant->key.bindings && !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        status = several ? spyi_run_passes(&s, variant, timed, error)
+                         : spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
         if (!list) device->stats.calls++;
     }
+    if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
+        spyi_pool_give(device, s.launch->sums_storage);
+    s.launch->sums_storage = NULL;
     if (status == SPY_OK && variant && s.waits) status = spyi_return_results(&s, error);
     if (status == SPY_OK && variant && timed)
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
-        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
-            if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
-                *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++) spyi_give_result(&s, i);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
+    if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;
 }
 
@@ -21976,7 +25510,14 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
-    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    spy_status status = SPY_OK;
+    if (list && timed) {
+        spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
+                              "spy_list_timestamp can");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list) {
+        status = spyi_list_check_open(list, function->object.device, &error);
+    }
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
@@ -22013,11 +25554,12 @@ spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_o
     return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, options, "spy_time_call", true, gpu_time_ns);
 }
 
 spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
@@ -22029,6 +25571,21 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
+static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode, const char *name) {
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.mode = mode;
+    return spyi_call(function, args, &options, name, false, NULL);
+}
+
+spy_status spy_call_backward(spy_function *function, spy_args args) {
+    return spyi_call_mode(function, args, SPY_CALL_BACKWARD, "spy_call_backward");
+}
+
+spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
+    return spyi_call_mode(function, args, SPY_CALL_FORWARD_DIFF, "spy_call_forward_diff");
+}
+
 // >>explaining
 
 static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
@@ -22036,6 +25593,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
+    spyi_globals_text(plan->function, values, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
@@ -22057,14 +25615,15 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     }
 }
 
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity) {
     if (text && capacity) text[0] = 0;
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &out);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
@@ -22110,6 +25669,7 @@ static const char *spyi_dispatch_problem(const spy_function *function, spy_args 
         return "a function with overloads cannot be dispatched; give one its own name";
     if (o && (o->call_group_shape.rank || o->thread_count.rank))
         return "call_group_shape and thread_count are for calls; a dispatch says its threads itself";
+    if (o && o->mode) return "a dispatch computes no gradients; call bwd_diff in Slang";
     return NULL;
 }
 
@@ -22215,8 +25775,9 @@ struct spy_prepared {
     spyi_thread thread;
     spyi_atomic finished; // set by the thread at its end
     spyi_values values;   // copies for the thread
-    spyi_plan *made;      // by the thread
-    spy_status status;    // of the compilation
+    spyi_kept_options kept;
+    spyi_plan *made;   // by the thread
+    spy_status status; // of the compilation
     spyi_text error;
     uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
@@ -22230,29 +25791,50 @@ typedef struct spyi_snapshot {
     spyi_storage storage;
 } spyi_snapshot;
 
+// The first value that is this one's tensor, or lies in its storage: what is one for the caller stays one in the copies.
+static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
+    uint32_t j = 0;
+    while (values->items[j].tensor != values->items[i].tensor) j++;
+    return j;
+}
+
+static uint32_t spyi_first_of_storage(const spyi_values *values, uint32_t i) {
+    uint32_t j = 0;
+    while (!values->items[j].tensor || values->items[j].tensor->storage != values->items[i].tensor->storage)
+        j++;
+    return j;
+}
+
 static void spyi_free_copies(spyi_values *values) {
-    for (uint32_t i = 0; i < values->count; i++) {
+    uint32_t count = values->count + values->global_count + values->grad_count;
+    for (uint32_t i = count; i-- > 0;) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
         free((void *)v->cast);
-        if (v->tensor) free(v->tensor);
-        else free((void *)v->dims);
+        if (!v->tensor) free((void *)v->dims);
+        else if (spyi_first_of_tensor(values, i) == i) free(v->tensor);
         free((void *)v->map);
     }
     spyi_values_free(values);
 }
 
 static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
-    to->items = (spyi_value *)calloc(from->count + 1, sizeof *to->items);
+    uint32_t count = from->count + from->global_count + from->grad_count;
+    to->items = (spyi_value *)calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)malloc(from->key_size);
     if (!to->items || !to->key) return false;
-    to->capacity = from->count;
+    to->capacity = count;
+    to->count = from->count;
+    to->global_count = from->global_count;
+    to->grad_count = from->grad_count;
+    to->options = from->options; // kept
+    to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
     bool good = true;
-    for (uint32_t i = 0; i < from->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const spyi_value *v = &from->items[i];
-        spyi_value *copy = &to->items[to->count++];
+        spyi_value *copy = &to->items[i];
         *copy = *v;
         copy->arg = NULL;
         copy->name = spyi_strdup(v->name);
@@ -22263,13 +25845,18 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
         copy->tensor = NULL;
         copy->dims = NULL;
-        if (v->tensor) {
+        uint32_t same = v->tensor ? spyi_first_of_tensor(from, i) : i;
+        if (same < i) {
+            copy->tensor = to->items[same].tensor;
+            copy->dims = to->items[same].dims;
+        } else if (v->tensor) {
+            const spy_tensor *beside = to->items[spyi_first_of_storage(from, i)].tensor;
             spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
             good = good && snapshot;
             if (!snapshot) continue;
             snapshot->tensor = *v->tensor;
             snapshot->storage = *v->tensor->storage;
-            snapshot->tensor.storage = &snapshot->storage;
+            snapshot->tensor.storage = beside ? beside->storage : &snapshot->storage;
             copy->tensor = &snapshot->tensor;
             copy->dims = snapshot->tensor.shape.dims;
         } else if (v->dims) {
@@ -22294,10 +25881,23 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
 }
 
+// Each pass of a backward call has a variant of its own.
+static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
+    spy_status status;
+    launch->pass = 0;
+    launch->finishes = false;
+    do status = spyi_prepare_variant(plan, values, error);
+    while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count && spyi_next_pass(launch));
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
+}
+
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     p->status = spyi_plan_create(p->function, &p->values, &p->made, &p->error);
-    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, &p->error);
+    if (p->status == SPY_OK) p->status = spyi_prepare_variants(p->made, &p->values, &p->error);
     spyi_atomic_store(&p->finished, 1);
 }
 
@@ -22344,58 +25944,76 @@ static void spyi_prepare_join(spy_prepared *p) {
     spyi_free_copies(&p->values);
 }
 
+static const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
+    return p->kept.given ? &p->kept.options : NULL;
+}
+
+// Among the device's prepared calls; NULL: out of memory.
+static spy_prepared *spyi_prepared_new(spy_function *function) {
+    spy_device *device = function->object.device;
+    spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
+    if (!p) return NULL;
+    p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
+    p->object.device = device;
+    spyi_atomic_store(&p->object.references, 1);
+    p->function = function;
+    p->generation = function->module->generation;
+    p->next = device->prepared;
+    if (p->next) p->next->previous = p;
+    device->prepared = p;
+    spyi_atomic_add(&function->module->object.references, 1);
+    return p;
+}
+
+// Starts a thread that compiles the described call; false: there is nothing to compile, or no thread to be had.
+static bool spyi_prepare_start(spy_prepared *p, spyi_values *values) {
+    uint32_t size = values->key_size;
+    bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
+    values->key_size = size; // without what the look-up has added
+    if (known) return false;
+    p->running =
+        spyi_copy_values(values, &p->values) && spyi_thread_start(&p->thread, spyi_prepare_thread, p);
+    if (!p->running) spyi_free_copies(&p->values);
+    return p->running;
+}
+
+static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_plan_get(p->function, values, &p->plan, error);
+    if (status != SPY_OK) return status;
+    uint32_t before = p->plan->variant_count;
+    p->plan->references++;
+    status = spyi_prepare_variants(p->plan, values, error);
+    p->object.device->stats.kernels_built += p->plan->variant_count - before;
+    return status;
+}
+
+static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
+                               spyi_text *error) {
+    spyi_values *values = &p->object.device->cache->values;
+    spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
+    if (status == SPY_OK && p->kept.options.append_to) {
+        spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status == SPY_OK)
+        status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
+    if (status != SPY_OK || (desc && desc->async && spyi_prepare_start(p, values))) return status;
+    return spyi_prepare_now(p, values, error);
+}
+
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
     const char *name = "spy_prepare";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
-    spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
-    if (status == SPY_OK) {
-        p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
-        if (!p) {
-            status = SPY_ERROR_OUT_OF_MEMORY;
-            spyi_text_add(&error, "out of host memory");
-        }
-    }
-    if (p) {
-        p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
-        p->object.device = device;
-        spyi_atomic_store(&p->object.references, 1);
-        p->function = function;
-        p->generation = function->module->generation;
-        p->next = device->prepared;
-        if (p->next) p->next->previous = p;
-        device->prepared = p;
-        spyi_atomic_add(&function->module->object.references, 1);
-        bool async = desc && desc->async && !spyi_cache_find(device, function, values);
-        if (async) {
-            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
-                          spyi_copy_values(values, &p->values);
-            if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
-                p->running = true;
-            } else { // no thread to be had: do it here
-                spyi_free_copies(&p->values);
-                async = false;
-            }
-        }
-        if (!async) {
-            status = spyi_plan_get(function, values, &p->plan, &error);
-            if (status == SPY_OK) {
-                uint32_t before = p->plan->variant_count;
-                p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &error);
-                device->stats.kernels_built += p->plan->variant_count - before;
-            }
-        }
-        if (status != SPY_OK) {
-            spyi_prepared_free(p);
-            p = NULL;
-        }
-    }
-    if (status != SPY_OK)
+    spy_prepared *p = spyi_prepared_new(function);
+    spy_status status = p ? spyi_prepare(p, args, desc, &error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (!p) spyi_text_add(&error, "out of host memory");
+    if (status != SPY_OK) {
+        if (p) spyi_prepared_free(p);
+        p = NULL;
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    }
     spyi_text_free(&error);
     spyi_leave(device);
     return p;
@@ -22454,7 +26072,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
-        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        status =
+            spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
         if (status == SPY_OK && spyi_prepared_outdated(prepared))
             status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
@@ -22467,8 +26086,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call "
                                   "was prepared for:\n");
             spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
-            for (uint32_t i = 0; i < values->count; i++) {
-                spyi_text_add(&error, "  argument %u: ", i + 1);
+            uint32_t end = values->count + values->global_count, number = 0;
+            for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
+                if (i < values->count) spyi_text_add(&error, "  argument %u: ", ++number);
+                else spyi_text_add(&error, "  global '%s': ", values->items[i].name);
                 spyi_value_text(&values->items[i], &error);
                 spyi_text_add(&error, "\n");
             }
@@ -22494,6 +26115,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     else device->prepared = p->next;
     if (p->next) p->next->previous = p->previous;
     spyi_text_free(&p->error);
+    spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
     spyi_bury(device, &p->object, sizeof *p);
 }
@@ -22612,7 +26234,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     return out;
 }
 
-spy_resolution *spy_resolve(spy_function *function, spy_args args) {
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
@@ -22620,7 +26242,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);

@@ -9,14 +9,50 @@
 
 // >>api/cuda.h ----------------------------------------------------------------------------------------------
 
-// The CUDA backend.
+// The CUDA backend: its entry, and how a program brings its own context, stream and device memory. No CUDA header is
+// needed: CUcontext and CUstream are void *, CUdeviceptr is uint64_t, cast by the caller.
+//
+// Neither a toolkit nor its headers are needed at run time: the driver (libcuda.so.1, nvcuda.dll) and NVRTC, which compiles
+// kernels for the device's exact architecture, are opened when they are first used.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// The backend for spy_device_desc.backend. Not built yet: creating a device with it is an error that says so.
+// The backend for spy_device_desc.backend: a driver of CUDA 11.4 or later, a device of compute capability 5.0 or later (7.5
+// with NVRTC 13). Wave functions of Slang assume that lanes are numbered by threadIdx.x: give groups whose x is a multiple
+// of 32 to kernels that use them, or whose y and z are 1.
 const spy_backend *spy_cuda_backend(void);
+
+// CUDA's own handles of the default streams, which are no pointers.
+#define SPY_CUDA_STREAM_LEGACY ((void *)(uintptr_t)1)
+#define SPY_CUDA_STREAM_PER_THREAD ((void *)(uintptr_t)2)
+
+// For spy_device_desc.backend_desc. All zero: the primary context of the adapter, which the CUDA runtime and torch use
+// too, and a stream of the device's own.
+typedef struct spy_cuda_desc {
+    void *context;              // CUcontext, which must outlive the device; the adapter is then its own. NULL: primary
+    void *stream;               // CUstream of that context, which must outlive the device or the next
+                                // spy_cuda_set_stream(); NULL: one of the device's own
+    const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
+    const char *driver_library; // path of the driver's library; NULL: found by the system
+} spy_cuda_desc;
+
+// All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
+// stream of another context. Threads: one at a time.
+spy_status spy_cuda_set_stream(spy_device *device, void *stream);
+// What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
+void *spy_cuda_get_stream(spy_device *device);
+void *spy_cuda_get_context(spy_device *device);
+// Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
+// thread's current context as it was, but for threads that have none: those get the device's. Threads: any, one at a time.
+spy_status spy_cuda_make_current(spy_device *device);
+
+// A tensor over `size_bytes` of device memory from `address` (CUdeviceptr) on. desc->data must be NULL. The memory must
+// outlive the tensor and all calls with it. SPY_ERROR_INVALID_ARGUMENT for memory of another device or none of CUDA's.
+// Threads: one at a time. The address of a tensor is spy_tensor_address().
+spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
+                                   const spy_tensor_desc *desc);
 
 #ifdef __cplusplus
 }
@@ -31,52 +67,3067 @@ const spy_backend *spy_cuda_backend(void);
 #error "the implementation of slangpy_cuda.h uses that of slangpy.h, which was not compiled in this file: define SLANGPY_IMPLEMENTATION before the first include of either"
 #endif
 
-// >>cuda/cuda.c ---------------------------------------------------------------------------------------------
+#include <stddef.h>
 
-// The CUDA backend, not built yet: a table whose every way in says so.
+// >>cuda/prelude.cuh ----------------------------------------------------------------------------------------
 
-static size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
-    (void)infos;
-    (void)capacity;
-    spyi_text_add(error, "this backend is not built yet (CUDA); use spy_vk_backend()");
-    return 0;
+static const char *const spyi_text_prelude[] = {
+    "// Our own prelude for CUDA text that Slang emits: only the names that such text refers to, for NVRTC with",
+    "// -default-device. Needs NVRTC's built-ins and no header, and -minimal but for textures. C++17. prelude.c",
+    "// switches blocks on: SPYI_VEC, _ODDVEC, _HALF, _MAT, _MATH, _MATH64, _BUF, _TENSOR, _WAVE, _TEX, _GLOBALS.",
+    "// What it lacks, Slang's own prelude has. Layouts that must be as Slang reflects them: bool3 has alignment 1,",
+    "// bool4 4; half3 and half4 have 4.",
+    "#define D_ __device__ __forceinline__",
+    "typedef unsigned char uchar;",
+    "typedef unsigned short ushort;",
+    "typedef unsigned int uint;",
+    "typedef long long longlong;",
+    "typedef unsigned long long ulonglong;",
+    "typedef signed char int8_t;",
+    "typedef short int16_t;",
+    "typedef int int32_t;",
+    "typedef long long int64_t;",
+    "typedef long long intptr_t;",
+    "typedef uchar uint8_t;",
+    "typedef ushort uint16_t;",
+    "typedef uint uint32_t;",
+    "typedef ulonglong uint64_t;",
+    "typedef ulonglong uintptr_t;",
+    "typedef ulonglong CUtexObject;",
+    "typedef ulonglong CUsurfObject;",
+    "struct SamplerTag_;",
+    "typedef SamplerTag_ *SamplerState;",
+    "typedef size_t NonUniformResourceIndex;",
+    "#define SLANG_PRELUDE_EXPORT",
+    "#define SLANG_CUDA_BOUNDARY_MODE cudaBoundaryModeZero",
+    "#define SLANG_INFINITY __int_as_float(0x7f800000)",
+    "template<class T, size_t N> struct FixedArray {",
+    "    T m_data[N];",
+    "    D_ T &operator[](size_t i) { return m_data[i]; }",
+    "    D_ const T &operator[](size_t i) const { return m_data[i]; }",
+    "};",
+    "template<class T> struct Array {",
+    "    T *data;",
+    "    size_t count;",
+    "    D_ T &operator[](size_t i) const { return data[i]; }",
+    "};",
+    "template<class A, class B> D_ A slang_bit_cast(B b) {",
+    "    static_assert(sizeof(A) == sizeof(B), \"size\");",
+    "    union U {",
+    "        B b;",
+    "        A a;",
+    "        D_ U() {}",
+    "    } u;",
+    "    u.b = b;",
+    "    return u.a;",
+    "}",
+    "template<class T> D_ T *_slang_addr(T &t) { return &t; }",
+    "// The thread index product that begins nearly every kernel.",
+    "D_ uint3 operator*(uint3 a, dim3 b) { return uint3{a.x * b.x, a.y * b.y, a.z * b.z}; }",
+    "#ifndef SPYI_VEC",
+    "D_ uint3 operator+(uint3 a, uint3 b) { return uint3{a.x + b.x, a.y + b.y, a.z + b.z}; }",
+    "#else",
+    "struct __align__(1) bool1 {",
+    "    bool x;",
+    "};",
+    "struct __align__(2) bool2 {",
+    "    bool x, y;",
+    "};",
+    "struct __align__(1) bool3 {",
+    "    bool x, y, z;",
+    "};",
+    "struct __align__(4) bool4 {",
+    "    bool x, y, z, w;",
+    "};",
+    "#ifdef SPYI_HALF",
+    "// 16-bit float: storage plus PTX arithmetic. The compiler has no usable built-in half type without",
+    "// cuda_fp16.h.",
+    "struct __half {",
+    "    ushort u;",
+    "    __half() = default;",
+    "    D_ __half(float f) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(u) : \"f\"(f)); }",
+    "    D_ __half(double f) { asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(u) : \"d\"(f)); }",
+    "    D_ __half(int i) : __half((float)i) {}",
+    "    D_ __half(uint i) : __half((float)i) {}",
+    "    D_ __half(longlong i) : __half((float)i) {}",
+    "    D_ __half(ulonglong i) : __half((float)i) {}",
+    "    D_ __half(short i) : __half((float)i) {}",
+    "    D_ __half(ushort i) : __half((float)i) {}",
+    "    D_ __half(bool b) : __half(b ? 1.f : 0.f) {}",
+    "    D_ operator float() const {",
+    "        float f;",
+    "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(u));",
+    "        return f;",
+    "    }",
+    "};",
+    "typedef __half half;",
+    "#define HB_(op, ins)                                                  \\",
+    "    D_ __half operator op(__half a, __half b) {                       \\",
+    "        __half r;                                                     \\",
+    "        asm(ins \".f16 %0, %1, %2;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u)); \\",
+    "        return r;                                                     \\",
+    "    }                                                                 \\",
+    "    D_ __half &operator op##=(__half &a, __half b) { return a = a op b; }",
+    "HB_(+, \"add\")",
+    "HB_(-, \"sub\")",
+    "HB_(*, \"mul\")",
+    "D_ __half operator/(__half a, __half b) { return __half((float)a / (float)b); }",
+    "D_ __half operator-(__half a) {",
+    "    a.u ^= 0x8000;",
+    "    return a;",
+    "}",
+    "#define HC_(op) \\",
+    "    D_ bool operator op(__half a, __half b) { return (float)a op(float) b; }",
+    "HC_(<)",
+    "HC_(>)",
+    "HC_(<=)",
+    "HC_(>=)",
+    "HC_(==)",
+    "HC_(!=)",
+    "struct __half1 {",
+    "    __half x;",
+    "};",
+    "struct __align__(4) __half2 {",
+    "    __half x, y;",
+    "};",
+    "struct __align__(4) __half3 {",
+    "    __half x, y, z;",
+    "};",
+    "struct __align__(4) __half4 {",
+    "    __half x, y, z, w;",
+    "};",
+    "D_ __half2 make___half2(__half x, __half y) { return {x, y}; }",
+    "D_ __half3 make___half3(__half x, __half y, __half z) { return {x, y, z}; }",
+    "D_ __half4 make___half4(__half x, __half y, __half z, __half w) { return {x, y, z, w}; }",
+    "#define H2_(op, ins)                                                       \\",
+    "    D_ __half2 operator op(__half2 a, __half2 b) {                         \\",
+    "        uint r;                                                            \\",
+    "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\",
+    "            : \"=r\"(r)                                                      \\",
+    "            : \"r\"(slang_bit_cast<uint>(a)), \"r\"(slang_bit_cast<uint>(b))); \\",
+    "        return slang_bit_cast<__half2>(r);                                 \\",
+    "    }",
+    "H2_(+, \"add\")",
+    "H2_(-, \"sub\")",
+    "H2_(*, \"mul\")",
+    "D_ float __half2float(__half h) { return h; }",
+    "D_ __half __float2half(float f) { return __half(f); }",
+    "D_ __half __ushort_as_half(ushort u) {",
+    "    __half h;",
+    "    h.u = u;",
+    "    return h;",
+    "}",
+    "D_ ushort __half_as_ushort(__half h) { return h.u; }",
+    "D_ __half __ldg(const __half *p) { return __ushort_as_half(__ldg((const ushort *)p)); }",
+    "D_ __half2 __ldg(const __half2 *p) { return slang_bit_cast<__half2>(__ldg((const uint *)p)); }",
+    "D_ __half4 __ldg(const __half4 *p) { return __half4{__ldg(&p->x), __ldg(&p->y), __ldg(&p->z), __ldg(&p->w)}; }",
+    "#define H1_(n, e)                 \\",
+    "    D_ __half F16_##n(__half h) { \\",
+    "        float x = h;              \\",
+    "        return __half(e);         \\",
+    "    }",
+    "H1_(sin, sinf(x))",
+    "H1_(cos, cosf(x))",
+    "H1_(tan, tanf(x))",
+    "H1_(asin, asinf(x))",
+    "H1_(acos, acosf(x))",
+    "H1_(atan, atanf(x))",
+    "H1_(sinh, sinhf(x))",
+    "H1_(cosh, coshf(x))",
+    "H1_(tanh, tanhf(x))",
+    "H1_(asinh, asinhf(x))",
+    "H1_(acosh, acoshf(x))",
+    "H1_(atanh, atanhf(x))",
+    "H1_(exp10, exp10f(x))",
+    "H1_(rint, rintf(x))",
+    "H1_(exp, expf(x))",
+    "H1_(exp2, exp2f(x))",
+    "H1_(log, logf(x))",
+    "H1_(log2, log2f(x))",
+    "H1_(log10, log10f(x))",
+    "H1_(sqrt, sqrtf(x))",
+    "H1_(rsqrt, rsqrtf(x))",
+    "H1_(floor, floorf(x))",
+    "H1_(ceil, ceilf(x))",
+    "H1_(round, roundf(x))",
+    "H1_(trunc, truncf(x))",
+    "H1_(frac, x - floorf(x))",
+    "D_ __half F16_abs(__half h) {",
+    "    h.u &= 0x7fff;",
+    "    return h;",
+    "}",
+    "D_ __half F16_min(__half a, __half b) { return fminf(a, b); }",
+    "D_ __half F16_max(__half a, __half b) { return fmaxf(a, b); }",
+    "D_ __half F16_pow(__half a, __half b) { return powf(a, b); }",
+    "D_ __half F16_fmod(__half a, __half b) { return fmodf(a, b); }",
+    "D_ __half F16_atan2(__half a, __half b) { return atan2f(a, b); }",
+    "D_ __half F16_fma(__half a, __half b, __half c) {",
+    "    __half r;",
+    "    asm(\"fma.rn.f16 %0, %1, %2, %3;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u), \"h\"(c.u));",
+    "    return r;",
+    "}",
+    "D_ bool F16_isnan(__half h) { return (h.u & 0x7fff) > 0x7c00; }",
+    "D_ bool F16_isinf(__half h) { return (h.u & 0x7fff) == 0x7c00; }",
+    "D_ bool F16_isfinite(__half h) { return (h.u & 0x7c00) != 0x7c00; }",
+    "D_ int F16_sign(__half h) {",
+    "    float x = h;",
+    "    return (x > 0) - (x < 0);",
+    "}",
+    "D_ ushort F16_asuint(__half h) { return h.u; }",
+    "D_ short F16_asint(__half h) { return (short)h.u; }",
+    "D_ __half U16_asfloat(ushort u) { return __ushort_as_half(u); }",
+    "D_ __half I16_asfloat(short u) { return __ushort_as_half((ushort)u); }",
+    "#endif",
+    "// One trait describes every vector type; operators are templates over it, so a body pays only for what it",
+    "// uses.",
+    "template<class V> struct VT_ { static const int n = 0; };",
+    "template<class T, int N> struct VN_;",
+    "template<int N> struct VB_;",
+    "template<> struct VB_<2> { typedef bool2 t; };",
+    "template<> struct VB_<3> { typedef bool3 t; };",
+    "template<> struct VB_<4> { typedef bool4 t; };",
+    "#define VD_(V, T, N)            \\",
+    "    template<> struct VT_<V> {  \\",
+    "        static const int n = N; \\",
+    "        typedef T e;            \\",
+    "        typedef VB_<N>::t b;    \\",
+    "        typedef V v;            \\",
+    "    };                          \\",
+    "    template<> struct VN_<T, N> { typedef V t; };",
+    "#define VS_(S, T)                                          \\",
+    "    VD_(S##2, T, 2)                                        \\",
+    "    VD_(S##3, T, 3)                                        \\",
+    "    VD_(S##4, T, 4)                                        \\",
+    "    template<> struct VN_<T, 1> { typedef S##1 t; };       \\",
+    "    D_ S##2 make_##S##2(T s) { return S##2 {s, s}; }       \\",
+    "    D_ S##3 make_##S##3(T s) { return S##3 {s, s, s}; }    \\",
+    "    D_ S##4 make_##S##4(T s) { return S##4 {s, s, s, s}; } \\",
+    "    D_ S##2 make_##S##2(S##2 v) { return v; }              \\",
+    "    D_ S##3 make_##S##3(S##3 v) { return v; }              \\",
+    "    D_ S##4 make_##S##4(S##4 v) { return v; }",
+    "D_ bool2 make_bool2(bool x, bool y) { return {x, y}; }",
+    "D_ bool3 make_bool3(bool x, bool y, bool z) { return {x, y, z}; }",
+    "D_ bool4 make_bool4(bool x, bool y, bool z, bool w) { return {x, y, z, w}; }",
+    "VS_(float, float)",
+    "VS_(int, int)",
+    "VS_(uint, uint)",
+    "VS_(bool, bool)",
+    "#ifdef SPYI_ODDVEC",
+    "VS_(double, double)",
+    "VS_(short, short)",
+    "VS_(ushort, ushort)",
+    "VS_(char, char)",
+    "VS_(uchar, uchar)",
+    "VS_(longlong, longlong)",
+    "VS_(ulonglong, ulonglong)",
+    "#endif",
+    "#ifdef SPYI_HALF",
+    "VS_(__half, __half)",
+    "#endif",
+    "template<bool B, class T> struct EN_ {};",
+    "template<class T> struct EN_<true, T> { typedef T t; };",
+    "#define VEC_(R) template<class V> D_ typename EN_<(VT_<V>::n > 0), R>::t",
+    "#define VB2_(op)                                       \\",
+    "    VEC_(V) operator op(V a, V b) {                    \\",
+    "        V r;                                           \\",
+    "        r.x = a.x op b.x;                              \\",
+    "        r.y = a.y op b.y;                              \\",
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z; \\",
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w; \\",
+    "        return r;                                      \\",
+    "    }",
+    "VB2_(+)",
+    "VB2_(-)",
+    "VB2_(*)",
+    "VB2_(/)",
+    "VB2_(&)",
+    "VB2_(|)",
+    "VB2_(^)",
+    "template<class T> D_ T rem_(T a, T b) { return a % b; }",
+    "D_ float rem_(float a, float b) { return fmodf(a, b); }",
+    "D_ double rem_(double a, double b) { return fmod(a, b); }",
+    "VEC_(V) operator%(V a, V b) {",
+    "    V r;",
+    "    r.x = rem_(a.x, b.x);",
+    "    r.y = rem_(a.y, b.y);",
+    "    if constexpr (VT_<V>::n > 2) r.z = rem_(a.z, b.z);",
+    "    if constexpr (VT_<V>::n > 3) r.w = rem_(a.w, b.w);",
+    "    return r;",
+    "}",
+    "#define VSH_(op)                                                                             \\",
+    "    template<class V, class U>                                                               \\",
+    "    D_ typename EN_<(VT_<V>::n > 0 && VT_<V>::n == VT_<U>::n), V>::t operator op(V a, U b) { \\",
+    "        V r;                                                                                 \\",
+    "        r.x = a.x op b.x;                                                                    \\",
+    "        r.y = a.y op b.y;                                                                    \\",
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\",
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w;                                       \\",
+    "        return r;                                                                            \\",
+    "    }                                                                                        \\",
+    "    template<class V> D_ typename EN_<(VT_<V>::n > 0), V>::t operator op(V a, int s) {       \\",
+    "        V r;                                                                                 \\",
+    "        r.x = a.x op s;                                                                      \\",
+    "        r.y = a.y op s;                                                                      \\",
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op s;                                         \\",
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op s;                                         \\",
+    "        return r;                                                                            \\",
+    "    }",
+    "VSH_(<<)",
+    "VSH_(>>)",
+    "#define VCM_(op)                                       \\",
+    "    VEC_(typename VT_<V>::b) operator op(V a, V b) {   \\",
+    "        typename VT_<V>::b r;                          \\",
+    "        r.x = a.x op b.x;                              \\",
+    "        r.y = a.y op b.y;                              \\",
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z; \\",
+    "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w; \\",
+    "        return r;                                      \\",
+    "    }",
+    "VCM_(<)",
+    "VCM_(>)",
+    "VCM_(<=)",
+    "VCM_(>=)",
+    "VCM_(==)",
+    "VCM_(!=)",
+    "VCM_(&&)",
+    "VCM_(||)",
+    "#define VU_(op, R)                                 \\",
+    "    VEC_(R) operator op(V a) {                     \\",
+    "        R r;                                       \\",
+    "        r.x = op a.x;                              \\",
+    "        r.y = op a.y;                              \\",
+    "        if constexpr (VT_<V>::n > 2) r.z = op a.z; \\",
+    "        if constexpr (VT_<V>::n > 3) r.w = op a.w; \\",
+    "        return r;                                  \\",
+    "    }",
+    "VU_(-, V)",
+    "VU_(~, V)",
+    "VU_(!, typename VT_<V>::b)",
+    "template<class V> D_ auto _slang_vector_get_element(V v, int i) -> decltype(v.x) { return (&v.x)[i]; }",
+    "template<class V> D_ auto _slang_vector_get_element_ptr(V *v, int i) { return &v->x + i; }",
+    "template<class V> D_ auto _slang_vector_get_element_ptr(const V *v, int i) {",
+    "    return (decltype(((V *)v)->x) *)&v->x + i;",
+    "}",
+    "template<class T> D_ T _slang_select(bool c, T a, T b) { return c ? a : b; }",
+    "template<class V> D_ V _slang_select(typename VT_<V>::b c, V a, V b) {",
+    "    V r;",
+    "    r.x = c.x ? a.x : b.x;",
+    "    r.y = c.y ? a.y : b.y;",
+    "    if constexpr (VT_<V>::n > 2) r.z = c.z ? a.z : b.z;",
+    "    if constexpr (VT_<V>::n > 3) r.w = c.w ? a.w : b.w;",
+    "    return r;",
+    "}",
+    "D_ bool __ldg(const bool *p) { return __ldg((const uchar *)p) != 0; }",
+    "#endif",
+    "#ifdef SPYI_MAT",
+    "template<class T, int R, int C> struct Matrix {",
+    "    typedef typename VN_<T, C>::t row;",
+    "    row rows[R];",
+    "    D_ row &operator[](size_t i) { return rows[i]; }",
+    "    D_ const row &operator[](size_t i) const { return rows[i]; }",
+    "};",
+    "template<class T, int R, int C> D_ Matrix<T, R, C> makeMatrix(T s) {",
+    "    Matrix<T, R, C> m;",
+    "    for (int i = 0; i < R; i++)",
+    "        for (int j = 0; j < C; j++) (&m.rows[i].x)[j] = s;",
+    "    return m;",
+    "}",
+    "template<class T, int R, int C, class... A> D_ Matrix<T, R, C> makeMatrix(T a, T b, A... r) {",
+    "    T v[] = {a, b, (T)r...};",
+    "    Matrix<T, R, C> m;",
+    "    for (int i = 0; i < R; i++)",
+    "        for (int j = 0; j < C; j++) (&m.rows[i].x)[j] = v[i * C + j];",
+    "    return m;",
+    "}",
+    "template<class T, int R, int C, class... A> D_ Matrix<T, R, C> makeMatrix(typename VN_<T, C>::t a, A... r) {",
+    "    return Matrix<T, R, C>{{a, r...}};",
+    "}",
+    "template<class T, int R, int C, class U, int R2, int C2>",
+    "D_ Matrix<T, R, C> makeMatrix(const Matrix<U, R2, C2> &o) {",
+    "    Matrix<T, R, C> m;",
+    "    for (int i = 0; i < R; i++)",
+    "        for (int j = 0; j < C; j++)",
+    "            (&m.rows[i].x)[j] = i < R2 && j < C2 ? (T)(&o.rows[i < R2 ? i : 0].x)[j < C2 ? j : 0] : (T)0;",
+    "    return m;",
+    "}",
+    "#define MB_(op)                                                                                            \\",
+    "    template<class T, int R, int C> D_ Matrix<T, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\",
+    "        Matrix<T, R, C> m;                                                                                 \\",
+    "        for (int i = 0; i < R; i++) m.rows[i] = a.rows[i] op b.rows[i];                                    \\",
+    "        return m;                                                                                          \\",
+    "    }",
+    "MB_(+)",
+    "MB_(-)",
+    "MB_(*)",
+    "MB_(/)",
+    "MB_(&)",
+    "MB_(|)",
+    "MB_(^)",
+    "MB_(%)",
+    "#define MC_(op)                                                               \\",
+    "    template<class T, int R, int C>                                           \\",
+    "    D_ Matrix<bool, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\",
+    "        Matrix<bool, R, C> m;                                                 \\",
+    "        for (int i = 0; i < R; i++) m.rows[i] = a.rows[i] op b.rows[i];       \\",
+    "        return m;                                                             \\",
+    "    }",
+    "MC_(<)",
+    "MC_(>)",
+    "MC_(<=)",
+    "MC_(>=)",
+    "MC_(==)",
+    "MC_(!=)",
+    "MC_(&&)",
+    "MC_(||)",
+    "#define MU_(op, T2)                                                                      \\",
+    "    template<class T, int R, int C> D_ Matrix<T2, R, C> operator op(Matrix<T, R, C> a) { \\",
+    "        Matrix<T2, R, C> m;                                                              \\",
+    "        for (int i = 0; i < R; i++) m.rows[i] = op a.rows[i];                            \\",
+    "        return m;                                                                        \\",
+    "    }",
+    "MU_(-, T)",
+    "MU_(~, T)",
+    "MU_(!, bool)",
+    "template<class T, int R, int C>",
+    "D_ Matrix<T, R, C> _slang_select(Matrix<bool, R, C> c, Matrix<T, R, C> a, Matrix<T, R, C> b) {",
+    "    Matrix<T, R, C> m;",
+    "    for (int i = 0; i < R; i++) m.rows[i] = _slang_select(c.rows[i], a.rows[i], b.rows[i]);",
+    "    return m;",
+    "}",
+    "#endif",
+    "#ifdef SPYI_MATH",
+    "#define F1_(n, e, g) \\",
+    "    D_ float F32_##n(float x) { return e; }",
+    "#define F2_(n, e, g) \\",
+    "    D_ float F32_##n(float x, float y) { return e; }",
+    "#define FLIST_(A, B)                                                                                        \\",
+    "    A(sin, sinf(x), sin(x))                                                                                 \\",
+    "    A(cos, cosf(x), cos(x)) A(tan, tanf(x), tan(x)) A(asin, asinf(x), asin(x)) A(acos, acosf(x), acos(x))   \\",
+    "        A(atan, atanf(x), atan(x)) A(sinh, sinhf(x), sinh(x)) A(cosh, coshf(x), cosh(x))                    \\",
+    "            A(tanh, tanhf(x), tanh(x)) A(asinh, asinhf(x), asinh(x)) A(acosh, acoshf(x), acosh(x)) A(       \\",
+    "                atanh, atanhf(x), atanh(x)) A(exp, expf(x), exp(x)) A(exp2, exp2f(x), exp2(x))              \\",
+    "                A(exp10, exp10f(x), exp10(x)) A(log, logf(x), log(x)) A(log2, log2f(x), log2(x)) A(         \\",
+    "                    log10, log10f(x), log10(x)) A(sqrt, sqrtf(x), sqrt(x)) A(rsqrt, rsqrtf(x), rsqrt(x))    \\",
+    "                    A(ceil, ceilf(x), ceil(x)) A(floor, floorf(x), floor(x)) A(trunc, truncf(x), trunc(x))  \\",
+    "                        A(round, roundf(x), round(x)) A(rint, rintf(x), rint(x)) A(abs, fabsf(x), fabs(x))  \\",
+    "                            A(frac, x - floorf(x), x - floor(x)) A(cospi, cospif(x), cospi(x))              \\",
+    "                                A(sinpi, sinpif(x), sinpi(x)) B(atan2, atan2f(x, y), atan2(x, y))           \\",
+    "                                    B(pow, powf(x, y), pow(x, y)) B(fmod, fmodf(x, y), fmod(x, y))          \\",
+    "                                        B(remainder, remainderf(x, y), remainder(x, y))                     \\",
+    "                                            B(min, fminf(x, y), fmin(x, y)) B(max, fmaxf(x, y), fmax(x, y)) \\",
+    "                                                B(copysign, copysignf(x, y), copysign(x, y))                \\",
+    "                                                    B(nextafter, nextafterf(x, y), nextafter(x, y))         \\",
+    "                                                        B(fdim, fdimf(x, y), fdim(x, y))",
+    "FLIST_(F1_, F2_)",
+    "D_ float F32_fma(float a, float b, float c) { return fmaf(a, b, c); }",
+    "D_ int F32_sign(float x) { return (x > 0) - (x < 0); }",
+    "D_ void F32_sincos(float x, float *s, float *c) { sincosf(x, s, c); }",
+    "D_ float F32_frexp(float x, int *e) { return frexpf(x, e); }",
+    "D_ float F32_modf(float x, float *i) { return modff(x, i); }",
+    "D_ float _slang_fmod(float a, float b) { return fmodf(a, b); }",
+    "D_ bool F32_isnan(float x) { return isnan(x); }",
+    "D_ bool F32_isinf(float x) { return isinf(x); }",
+    "D_ bool F32_isfinite(float x) { return isfinite(x); }",
+    "D_ uint F32_asuint(float x) { return __float_as_uint(x); }",
+    "D_ int F32_asint(float x) { return __float_as_int(x); }",
+    "D_ float U32_asfloat(uint x) { return __uint_as_float(x); }",
+    "D_ float I32_asfloat(int x) { return __int_as_float(x); }",
+    "D_ uint I32_asuint(int x) { return x; }",
+    "D_ int U32_asint(uint x) { return x; }",
+    "D_ uint U32_asuint(uint x) { return x; }",
+    "#define IN_(P, T, U, pc, lz, rb, fs)                 \\",
+    "    D_ T P##_min(T a, T b) { return a < b ? a : b; } \\",
+    "    D_ T P##_max(T a, T b) { return a > b ? a : b; } \\",
+    "    D_ uint P##_countbits(T a) { return pc(a); }     \\",
+    "    D_ T P##_reversebits(T a) { return (T)rb(a); }   \\",
+    "    D_ int P##_firstbitlow(T a) { return fs(a) - 1; }",
+    "IN_(I32, int, uint, __popc, __clz, __brev, __ffs)",
+    "IN_(U32, uint, uint, __popc, __clz, __brev, __ffs)",
+    "IN_(I64, longlong, ulonglong, __popcll, __clzll, __brevll, __ffsll)",
+    "IN_(U64, ulonglong, ulonglong, __popcll, __clzll, __brevll, __ffsll)",
+    "D_ int I32_abs(int a) { return abs(a); }",
+    "D_ longlong I64_abs(longlong a) { return a < 0 ? -a : a; }",
+    "D_ uint U32_abs(uint a) { return a; }",
+    "D_ ulonglong U64_abs(ulonglong a) { return a; }",
+    "D_ int I32_sign(int a) { return (a > 0) - (a < 0); }",
+    "D_ int I64_sign(longlong a) { return (a > 0) - (a < 0); }",
+    "D_ int U32_firstbithigh(uint a) { return 31 - __clz(a); }",
+    "D_ int I32_firstbithigh(int a) { return 31 - __clz(a < 0 ? ~a : a); }",
+    "D_ int U64_firstbithigh(ulonglong a) { return 63 - __clzll(a); }",
+    "D_ int I64_firstbithigh(longlong a) { return 63 - __clzll(a < 0 ? ~a : a); }",
+    "#endif",
+    "#ifdef SPYI_MATH64",
+    "#define G1_(n, e, g) \\",
+    "    D_ double F64_##n(double x) { return g; }",
+    "#define G2_(n, e, g) \\",
+    "    D_ double F64_##n(double x, double y) { return g; }",
+    "FLIST_(G1_, G2_)",
+    "D_ double F64_fma(double a, double b, double c) { return fma(a, b, c); }",
+    "D_ int F64_sign(double x) { return (x > 0) - (x < 0); }",
+    "D_ void F64_sincos(double x, double *s, double *c) { sincos(x, s, c); }",
+    "D_ double F64_frexp(double x, int *e) { return frexp(x, e); }",
+    "D_ double F64_modf(double x, double *i) { return modf(x, i); }",
+    "D_ double _slang_fmod(double a, double b) { return fmod(a, b); }",
+    "D_ bool F64_isnan(double x) { return isnan(x); }",
+    "D_ bool F64_isinf(double x) { return isinf(x); }",
+    "D_ bool F64_isfinite(double x) { return isfinite(x); }",
+    "D_ void F64_asuint(double d, uint *lo, uint *hi) {",
+    "    *lo = (uint)__double2loint(d);",
+    "    *hi = (uint)__double2hiint(d);",
+    "}",
+    "D_ void F64_asint(double d, int *lo, int *hi) {",
+    "    *lo = __double2loint(d);",
+    "    *hi = __double2hiint(d);",
+    "}",
+    "D_ double U32_asdouble(uint lo, uint hi) { return __hiloint2double((int)hi, (int)lo); }",
+    "D_ double U64_asdouble(ulonglong u) { return __longlong_as_double((longlong)u); }",
+    "D_ ulonglong F64_asuint64(double d) { return (ulonglong)__double_as_longlong(d); }",
+    "#endif",
+    "#ifdef SPYI_BUF",
+    "template<class T> struct RWStructuredBuffer {",
+    "    T *data;",
+    "    size_t count;",
+    "    D_ T &operator[](size_t i) const { return data[i]; }",
+    "    D_ T &Load(size_t i) const { return data[i]; }",
+    "    template<class U> D_ U Load(size_t i) const { return *(const U *)((const char *)data + i); }",
+    "    template<class U> D_ void Store(size_t i, U v) const { *(U *)((char *)data + i) = v; }",
+    "    D_ void GetDimensions(uint *n, uint *s) const {",
+    "        *n = (uint)count;",
+    "        *s = sizeof(T);",
+    "    }",
+    "    D_ void GetDimensions(uint &n, uint &s) const {",
+    "        n = (uint)count;",
+    "        s = sizeof(T);",
+    "    }",
+    "};",
+    "template<class T> struct StructuredBuffer : RWStructuredBuffer<T> {};",
+    "struct RWByteAddressBuffer {",
+    "    uint *data;",
+    "    size_t sizeInBytes;",
+    "    template<class T> D_ T Load(size_t i) const { return *(const T *)((const char *)data + i); }",
+    "    template<class T> D_ void Store(size_t i, T v) const { *(T *)((char *)data + i) = v; }",
+    "    D_ uint Load(size_t i) const { return Load<uint>(i); }",
+    "    template<class T> D_ T *_getPtrAt(size_t i) const { return (T *)((char *)data + i); }",
+    "    D_ void GetDimensions(uint *n) const { *n = (uint)sizeInBytes; }",
+    "};",
+    "struct ByteAddressBuffer : RWByteAddressBuffer {};",
+    "#endif",
+    "#ifdef SPYI_TENSOR",
+    "struct TensorView {",
+    "    uchar *data;",
+    "    uint strides[5];",
+    "    uint sizes[5];",
+    "    uint dimensionCount;",
+    "    template<class... I> D_ size_t at_(I... i) const {",
+    "        size_t o = 0;",
+    "        int k = 0;",
+    "        ((o += (size_t)strides[k++] * i), ...);",
+    "        return o;",
+    "    }",
+    "#ifdef SPYI_VEC",
+    "    D_ size_t at_(uint2 i) const { return at_(i.x, i.y); }",
+    "    D_ size_t at_(uint3 i) const { return at_(i.x, i.y, i.z); }",
+    "    D_ size_t at_(uint4 i) const { return at_(i.x, i.y, i.z, i.w); }",
+    "#endif",
+    "    template<class T, class... I> D_ T *data_ptr_at(I... i) const { return (T *)(data + at_(i...)); }",
+    "    template<class T> D_ T *data_ptr() const { return (T *)data; }",
+    "    template<class T, class... I> D_ T &load(I... i) const { return *data_ptr_at<T>(i...); }",
+    "    template<class T, class A> D_ void store(A a, T v) const { *data_ptr_at<T>(a) = v; }",
+    "    template<class T, class A> D_ void store(A a, A b, T v) const { *data_ptr_at<T>(a, b) = v; }",
+    "    template<class T, class A> D_ void store(A a, A b, A c, T v) const { *data_ptr_at<T>(a, b, c) = v; }",
+    "    template<class T, class A> D_ void store(A a, A b, A c, A d, T v) const {",
+    "        *data_ptr_at<T>(a, b, c, d) = v;",
+    "    }",
+    "    template<class T, class A> D_ void store(A a, A b, A c, A d, A e, T v) const {",
+    "        *data_ptr_at<T>(a, b, c, d, e) = v;",
+    "    }",
+    "};",
+    "#endif",
+    "template<class T> D_ void __slang_atomic_reduce_add(T *p, T v, int) { atomicAdd(p, v); }",
+    "#ifdef SPYI_WAVE",
+    "typedef uint WarpMask;",
+    "D_ uint _getLaneId() {",
+    "    uint r;",
+    "    asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(r));",
+    "    return r;",
+    "}",
+    "D_ uint _getLaneLtMask() {",
+    "    uint r;",
+    "    asm(\"mov.u32 %0, %%lanemask_lt;\" : \"=r\"(r));",
+    "    return r;",
+    "}",
+    "template<class T> D_ T wsh_(uint m, T v, int lane) {",
+    "    if constexpr (VT_<T>::n > 0) {",
+    "        T r;",
+    "        for (int i = 0; i < VT_<T>::n; i++) (&r.x)[i] = __shfl_sync(m, (&v.x)[i], lane);",
+    "        return r;",
+    "    } else return __shfl_sync(m, v, lane);",
+    "}",
+    "struct WA_ {",
+    "    template<class T> D_ T operator()(T a, T b) const { return a + b; }",
+    "};",
+    "struct WP_ {",
+    "    template<class T> D_ T operator()(T a, T b) const { return a * b; }",
+    "};",
+    "template<class T> D_ T wmin_(T a, T b) {",
+    "    if constexpr (VT_<T>::n > 0) return _slang_select(b < a, b, a);",
+    "    else return b < a ? b : a;",
+    "}",
+    "struct WN_ {",
+    "    template<class T> D_ T operator()(T a, T b) const { return wmin_(a, b); }",
+    "};",
+    "struct WX_ {",
+    "    template<class T> D_ T operator()(T a, T b) const {",
+    "        if constexpr (VT_<T>::n > 0) return _slang_select(a < b, b, a);",
+    "        else return a < b ? b : a;",
+    "    }",
+    "};",
+    "struct WD_ {",
+    "    template<class T> D_ T operator()(T a, T b) const { return a & b; }",
+    "};",
+    "struct WO_ {",
+    "    template<class T> D_ T operator()(T a, T b) const { return a | b; }",
+    "};",
+    "struct WE_ {",
+    "    template<class T> D_ T operator()(T a, T b) const { return a ^ b; }",
+    "};",
+    "// full warp: butterfly; otherwise walk the active lanes.",
+    "template<class F, class T> D_ T wred_(uint m, T v, F f) {",
+    "    if (m == ~0u) {",
+    "        for (int s = 16; s; s >>= 1) v = f(v, wsh_(m, v, (int)(_getLaneId() ^ s)));",
+    "        return v;",
+    "    }",
+    "    T r = wsh_(m, v, __ffs(m) - 1);",
+    "    for (uint q = m & (m - 1); q; q &= q - 1) r = f(r, wsh_(m, v, __ffs(q) - 1));",
+    "    return r;",
+    "}",
+    "template<class F, class T> D_ T wpre_(uint m, T v, T id, F f) {",
+    "    T r = id;",
+    "    uint q = m, me = _getLaneId();",
+    "    while (q) {",
+    "        int l = __ffs(q) - 1;",
+    "        T o = wsh_(m, v, l);",
+    "        if ((uint)l < me) r = f(r, o);",
+    "        q &= q - 1;",
+    "    }",
+    "    return r;",
+    "}",
+    "template<class T> D_ T wid_(int k) {",
+    "    if constexpr (VT_<T>::n > 0) {",
+    "        T r;",
+    "        for (int i = 0; i < VT_<T>::n; i++) (&r.x)[i] = (typename VT_<T>::e)k;",
+    "        return r;",
+    "    } else return (T)k;",
+    "}",
+    "#define WR_(n, F)                                                             \\",
+    "    template<class T> D_ T _wave##n(uint m, T v) { return wred_(m, v, F()); } \\",
+    "    template<class T> D_ T _wave##n##Multiple(uint m, T v) { return wred_(m, v, F()); }",
+    "WR_(Sum, WA_)",
+    "WR_(Product, WP_)",
+    "WR_(Min, WN_)",
+    "WR_(Max, WX_)",
+    "WR_(And, WD_)",
+    "WR_(Or, WO_)",
+    "WR_(Xor, WE_)",
+    "#define WQ_(n, F, k)                                                                            \\",
+    "    template<class T> D_ T _wavePrefix##n(uint m, T v) { return wpre_(m, v, wid_<T>(k), F()); } \\",
+    "    template<class T> D_ T _wavePrefix##n##Multiple(uint m, T v) { return wpre_(m, v, wid_<T>(k), F()); }",
+    "WQ_(Sum, WA_, 0)",
+    "WQ_(Product, WP_, 1)",
+    "WQ_(And, WD_, -1)",
+    "WQ_(Or, WO_, 0)",
+    "WQ_(Xor, WE_, 0)",
+    "template<class T> D_ T _waveReadFirst(uint m, T v) { return wsh_(m, v, __ffs(m) - 1); }",
+    "template<class T> D_ T _waveReadFirstMultiple(uint m, T v) { return wsh_(m, v, __ffs(m) - 1); }",
+    "template<class T> D_ T _waveShuffleMultiple(uint m, T v, int l) { return wsh_(m, v, l); }",
+    "template<class T> D_ bool _waveAllEqual(uint m, T v) {",
+    "    T f = wsh_(m, v, __ffs(m) - 1);",
+    "    return __all_sync(m, f == v);",
+    "}",
+    "#endif",
+    "#ifdef SPYI_TEX",
+    "// needs NVRTC without --minimal: the tex/surf templates are its own; only the unfiltered fetches have no",
+    "// built-in spelling.",
+    "#define TF_(T, ret)                                                    \\",
+    "    template<> D_ T tex2Dfetch_int(CUtexObject t, int x, int y, int) { \\",
+    "        float4 v;                                                      \\",
+    "        asm(\"tex.2d.v4.f32.s32 {%0,%1,%2,%3}, [%4, {%5,%6}];\"          \\",
+    "            : \"=f\"(v.x), \"=f\"(v.y), \"=f\"(v.z), \"=f\"(v.w)               \\",
+    "            : \"l\"(t), \"r\"(x), \"r\"(y));                                 \\",
+    "        return ret;                                                    \\",
+    "    }",
+    "template<class T> D_ T tex2Dfetch_int(CUtexObject t, int x, int y, int);",
+    "TF_(float, v.x)",
+    "TF_(float2, (float2{v.x, v.y}))",
+    "TF_(float4, v)",
+    "#endif",
+    "#ifdef SPYI_GLOBALS",
+    "// Slang reads fields of __constant__ SLANG_globalParams through __ldg: turn those into constant-bank loads",
+    "// (NVRTC 13.5's assembler rejects the original).",
+    "template<class T> D_ T spyi_ldg(const T *p) {",
+    "    if (__isConstant(p)) return *p;",
+    "    return __ldg(p);",
+    "}",
+    "#define __ldg spyi_ldg",
+    "#endif",
+    NULL
+};
+
+// >>cuda/driver_api.h ---------------------------------------------------------------------------------------
+
+// The CUDA driver API as far as it is used, declared here: no toolkit is needed to build. Opened at run time.
+// Source: the CUDA Driver API's reference manual. Every symbol here is in drivers from CUDA 11.4 on.
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef _WIN32
+#define SPYI_CU_CALL __stdcall
+#else
+#define SPYI_CU_CALL
+#endif
+
+typedef int spyi_cu_result; // CUresult
+typedef int spyi_cu_device; // CUdevice
+typedef struct spyi_cu_context_object *spyi_cu_context;
+typedef struct spyi_cu_module_object *spyi_cu_module;
+typedef struct spyi_cu_function_object *spyi_cu_function;
+typedef struct spyi_cu_stream_object *spyi_cu_stream;
+typedef struct spyi_cu_event_object *spyi_cu_event;
+typedef uint64_t spyi_cu_pointer; // CUdeviceptr
+
+enum {
+    SPYI_CU_OK = 0,
+    SPYI_CU_OUT_OF_MEMORY = 2,
+    SPYI_CU_NO_DEVICE = 100,
+    SPYI_CU_INVALID_CONTEXT = 201,
+    SPYI_CU_NO_BINARY_FOR_GPU = 209,
+    SPYI_CU_UNSUPPORTED_PTX = 222,
+    SPYI_CU_NOT_READY = 600,
+    SPYI_CU_ILLEGAL_ADDRESS = 700,         // this and the next ones: the context is dead
+    SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // not this one
+    SPYI_CU_LAUNCH_TIMEOUT = 702,
+    SPYI_CU_CONTEXT_DESTROYED = 709,
+    SPYI_CU_ASSERT = 710,
+    SPYI_CU_HARDWARE_STACK_ERROR = 714,
+    SPYI_CU_ILLEGAL_INSTRUCTION = 715,
+    SPYI_CU_MISALIGNED_ADDRESS = 716,
+    SPYI_CU_INVALID_ADDRESS_SPACE = 717,
+    SPYI_CU_INVALID_PC = 718,
+    SPYI_CU_LAUNCH_FAILED = 719,
+    SPYI_CU_ECC_UNCORRECTABLE = 214,
+    SPYI_CU_NVLINK_UNCORRECTABLE = 220
+};
+
+enum { // CUdevice_attribute
+    SPYI_CU_MAX_THREADS_PER_BLOCK = 1,
+    SPYI_CU_MAX_GRID_DIM_X = 5,
+    SPYI_CU_WARP_SIZE = 10,
+    SPYI_CU_INTEGRATED = 18,
+    SPYI_CU_CAN_MAP_HOST_MEMORY = 19,
+    SPYI_CU_UNIFIED_ADDRESSING = 41,
+    SPYI_CU_CAPABILITY_MAJOR = 75,
+    SPYI_CU_CAPABILITY_MINOR = 76
+};
+
+enum { // others
+    SPYI_CU_STREAM_NON_BLOCKING = 1,
+    SPYI_CU_EVENT_DEFAULT = 0,
+    SPYI_CU_EVENT_DISABLE_TIMING = 2,
+    SPYI_CU_HOST_ALLOC_PORTABLE = 1,
+    SPYI_CU_HOST_ALLOC_MAPPED = 2,
+    SPYI_CU_POINTER_MEMORY_TYPE = 2,
+    SPYI_CU_POINTER_DEVICE_ORDINAL = 9,
+    SPYI_CU_POINTER_RANGE_START = 11,
+    SPYI_CU_POINTER_RANGE_SIZE = 12,
+    SPYI_CU_MEMORY_TYPE_HOST = 1,
+    SPYI_CU_FUNC_MAX_THREADS = 0,
+    SPYI_CU_FUNC_REGISTERS = 4
+};
+
+// X(name, symbol, arguments)
+#define SPYI_CU_FUNCTIONS(X)                                                                                 \
+    X(Init, "cuInit", (unsigned flags))                                                                      \
+    X(DriverGetVersion, "cuDriverGetVersion", (int *version))                                                \
+    X(GetErrorName, "cuGetErrorName", (spyi_cu_result result, const char **name))                            \
+    X(GetErrorString, "cuGetErrorString", (spyi_cu_result result, const char **text))                        \
+    X(DeviceGetCount, "cuDeviceGetCount", (int *count))                                                      \
+    X(DeviceGet, "cuDeviceGet", (spyi_cu_device * device, int ordinal))                                      \
+    X(DeviceGetName, "cuDeviceGetName", (char *name, int size, spyi_cu_device device))                       \
+    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, spyi_cu_device device))        \
+    X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, spyi_cu_device device))                        \
+    X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (spyi_cu_context * context, spyi_cu_device device))      \
+    X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (spyi_cu_device device))                            \
+    X(CtxGetCurrent, "cuCtxGetCurrent", (spyi_cu_context * context))                                         \
+    X(CtxSetCurrent, "cuCtxSetCurrent", (spyi_cu_context context))                                           \
+    X(CtxPushCurrent, "cuCtxPushCurrent_v2", (spyi_cu_context context))                                      \
+    X(CtxPopCurrent, "cuCtxPopCurrent_v2", (spyi_cu_context * context))                                      \
+    X(CtxGetDevice, "cuCtxGetDevice", (spyi_cu_device * device))                                             \
+    X(ModuleLoadData, "cuModuleLoadData", (spyi_cu_module * module, const void *image))                      \
+    X(ModuleUnload, "cuModuleUnload", (spyi_cu_module module))                                               \
+    X(ModuleGetFunction, "cuModuleGetFunction",                                                              \
+      (spyi_cu_function * function, spyi_cu_module module, const char *name))                                \
+    X(ModuleGetGlobal, "cuModuleGetGlobal_v2",                                                               \
+      (spyi_cu_pointer * address, size_t * size, spyi_cu_module module, const char *name))                   \
+    X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, spyi_cu_function function))        \
+    X(LaunchKernel, "cuLaunchKernel",                                                                        \
+      (spyi_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
+       unsigned bz, unsigned shared, spyi_cu_stream stream, void **params, void **extra))                    \
+    X(MemAlloc, "cuMemAlloc_v2", (spyi_cu_pointer * address, size_t size))                                   \
+    X(MemFree, "cuMemFree_v2", (spyi_cu_pointer address))                                                    \
+    X(MemGetInfo, "cuMemGetInfo_v2", (size_t * unused, size_t * total))                                      \
+    X(MemHostAlloc, "cuMemHostAlloc", (void **memory, size_t size, unsigned flags))                          \
+    X(MemFreeHost, "cuMemFreeHost", (void *memory))                                                          \
+    X(MemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2",                                               \
+      (spyi_cu_pointer * address, void *memory, unsigned flags))                                             \
+    X(MemcpyAsync, "cuMemcpyAsync",                                                                          \
+      (spyi_cu_pointer to, spyi_cu_pointer from, size_t size, spyi_cu_stream stream))                        \
+    X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                                               \
+      (spyi_cu_pointer to, const void *from, size_t size, spyi_cu_stream stream))                            \
+    X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                                                               \
+      (void *to, spyi_cu_pointer from, size_t size, spyi_cu_stream stream))                                  \
+    X(MemsetD32Async, "cuMemsetD32Async",                                                                    \
+      (spyi_cu_pointer to, unsigned value, size_t count, spyi_cu_stream stream))                             \
+    X(StreamCreate, "cuStreamCreate", (spyi_cu_stream * stream, unsigned flags))                             \
+    X(StreamDestroy, "cuStreamDestroy_v2", (spyi_cu_stream stream))                                          \
+    X(StreamSynchronize, "cuStreamSynchronize", (spyi_cu_stream stream))                                     \
+    X(StreamWaitEvent, "cuStreamWaitEvent", (spyi_cu_stream stream, spyi_cu_event event, unsigned flags))    \
+    X(StreamGetCtx, "cuStreamGetCtx", (spyi_cu_stream stream, spyi_cu_context * context))                    \
+    X(EventCreate, "cuEventCreate", (spyi_cu_event * event, unsigned flags))                                 \
+    X(EventDestroy, "cuEventDestroy_v2", (spyi_cu_event event))                                              \
+    X(EventRecord, "cuEventRecord", (spyi_cu_event event, spyi_cu_stream stream))                            \
+    X(EventQuery, "cuEventQuery", (spyi_cu_event event))                                                     \
+    X(EventSynchronize, "cuEventSynchronize", (spyi_cu_event event))                                         \
+    X(EventElapsedTime, "cuEventElapsedTime", (float *ms, spyi_cu_event from, spyi_cu_event to))             \
+    X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))
+
+typedef struct spyi_cu_driver {
+    void *library; // stays open: contexts may outlive us
+    int version;   // 13000 for CUDA 13.0
+#define SPYI_CU_MEMBER(name, symbol, arguments) spyi_cu_result(SPYI_CU_CALL *name) arguments;
+    SPYI_CU_FUNCTIONS(SPYI_CU_MEMBER)
+#undef SPYI_CU_MEMBER
+} spyi_cu_driver;
+
+// The least driver: its symbols, and cubins of the NVRTC that goes with it.
+#define SPYI_CU_LEAST_VERSION 11040
+
+// >>cuda/internal.h -----------------------------------------------------------------------------------------
+
+// The CUDA backend's own types and the functions that its files share. Data flow: driver.c opens the driver, device.c makes
+// the device, nvrtc.c and prelude.c compile text, kernel.c launches, memory.c and transfer.c move data, stream.c counts
+// what is done. Work goes to one stream, in order: barriers have nothing to do.
+
+#if UINTPTR_MAX < UINT64_MAX
+#error "slangpy_cuda.h needs a 64-bit target, as CUDA does"
+#endif
+
+#define SPYI_CUDA_BATCHES 64u     // batches in flight; the next one waits for the oldest
+#define SPYI_CUDA_BATCH_WORK 256u // operations after which a batch ends in any case: then its pages come back
+#define SPYI_CUDA_BATCH_BYTES (4u << 20)        // the same for bytes of its pages
+#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // of pinned memory for small uploads and parameters in memory
+#define SPYI_CUDA_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
+#define SPYI_CUDA_STAGING_SIZE ((size_t)16 << 20)
+#define SPYI_CUDA_STAGING_COUNT 4u
+#define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
+#define SPYI_CUDA_MOST_PARAMS 64u
+
+// >>nvrtc.c: NVRTC, opened at run time
+
+// X(name, arguments); all have been there since CUDA 11.2.
+#define SPYI_NVRTC_FUNCTIONS(X)                                                                              \
+    X(Version, (int *major, int *minor))                                                                     \
+    X(GetNumSupportedArchs, (int *count))                                                                    \
+    X(GetSupportedArchs, (int *archs))                                                                       \
+    X(CreateProgram, (void **program, const char *source, const char *name, int header_count,                \
+                      const char *const *headers, const char *const *names))                                 \
+    X(DestroyProgram, (void **program))                                                                      \
+    X(CompileProgram, (void *program, int count, const char *const *options))                                \
+    X(GetProgramLogSize, (void *program, size_t *size))                                                      \
+    X(GetProgramLog, (void *program, char *log))                                                             \
+    X(GetCUBINSize, (void *program, size_t *size))                                                           \
+    X(GetCUBIN, (void *program, char *data))                                                                 \
+    X(GetPTXSize, (void *program, size_t *size))                                                             \
+    X(GetPTX, (void *program, char *data))
+
+#define SPYI_NVRTC_MOST_ARCHS 64
+
+typedef struct spyi_nvrtc {
+    void *library; // NULL: not opened. Stays open until the process ends
+    char path[512];
+    int major, minor;
+    int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 for sm_90
+    int arch_count;
+#define SPYI_NVRTC_MEMBER(name, arguments) int(*name) arguments;
+    SPYI_NVRTC_FUNCTIONS(SPYI_NVRTC_MEMBER)
+#undef SPYI_NVRTC_MEMBER
+} spyi_nvrtc;
+
+// Opens the library: `path`, or SLANGPY_NVRTC_LIBRARY, or what the search finds. Else SPY_ERROR_NO_COMPILER, and all places
+// that were tried.
+SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
+// The device code of one program for compute capability `arch` (90): a cubin, or PTX of an older one if this NVRTC is
+// older than the device. false: `log` has the compiler's words.
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
+                            const char *const *options, int option_count, spyi_text *code, spyi_text *log);
+
+// >>prelude.c: from a kernel's text to device code
+
+// Compiles desc->code, CUDA text. *entry: the kernel's name in the result, to be freed. Of a failure, `error` has the
+// compiler's words; when our own prelude did not do, `ctx` hears of it.
+SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc, int arch,
+                                     const spyi_kernel_desc *desc, spyi_text *code, char **entry,
+                                     spyi_text *error);
+
+// >>the device
+
+// Pinned memory of a batch, with as much device memory beside it.
+typedef struct spyi_cuda_page {
+    struct spyi_cuda_page *next;
+    char *host;
+    spyi_cu_pointer device;
+    size_t size, used;
+} spyi_cuda_page;
+
+// Work that was begun together. Number n uses slot n % SPYI_CUDA_BATCHES.
+typedef struct spyi_cuda_batch {
+    spyi_cu_event event;
+    uint64_t number; // of the last batch that used the slot; 0: none
+    spyi_cuda_page *pages;
+} spyi_cuda_batch;
+
+typedef struct spyi_cuda_staging {
+    void *host;
+    size_t size;         // bytes; 0: not allocated yet
+    spyi_cu_event event; // recorded behind its last use
+    bool used;
+} spyi_cuda_staging;
+
+typedef struct spyi_cuda_kernel {
+    spyi_cu_module module;
+    spyi_cu_function function;
+    spyi_cu_pointer globals; // of the module's global parameters; 0: none
+    size_t globals_size;
+    uint32_t group[3];
+    uint32_t block_size;
+    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets in the block
+    uint32_t uniform_count;
+    spyi_uniform_place *places; // of each
+    bool block_by_address;
+    char label[64]; // cut off
+} spyi_cuda_kernel;
+
+typedef struct spyi_cuda_gpu {
+    spyi_gpu_base base; // first
+    spyi_cu_driver cu;
+    spyi_cu_device device;
+    spyi_cu_context context;
+    bool primary;      // the context is retained, not given
+    bool made_current; // on a thread that had no context
+    bool lost;
+    int arch; // compute capability: 90 for 9.0
+
+    spyi_cu_stream stream, own_stream;
+    spyi_cu_stream lane; // downloads that wait for less than all
+
+    // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
+    uint64_t open;
+    uint64_t finished; // as last seen
+    uint32_t work;     // operations in the open batch
+    size_t work_bytes; // in its pages
+    spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
+    spyi_cuda_page *free_pages;
+
+    char recent_label[SPYI_CUDA_RECENT][64]; // of the last kernels, a ring
+    uint64_t recent_batch[SPYI_CUDA_RECENT];
+    uint32_t recent_count; // of all kernels
+
+    spyi_cuda_staging upload[SPYI_CUDA_STAGING_COUNT], download[SPYI_CUDA_STAGING_COUNT];
+    uint32_t upload_next;
+    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL: none yet
+
+    spyi_cu_event time_events[2]; // made when first used
+    int timing;                   // 0: never begun, 1: begun, 2: ended
+    spyi_cu_module mark_module;   // the kernel that notes the time
+    spyi_cu_function mark;
+    spyi_cu_pointer marks;
+
+    spyi_mutex nvrtc_lock;
+    spyi_nvrtc nvrtc;
+    char *nvrtc_path; // of the desc
+} spyi_cuda_gpu;
+
+// >>driver.c
+SPYI_FN spy_status spyi_cu_open(const char *path, spyi_cu_driver *cu, spyi_text *error);
+// "cuMemAlloc gave CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
+SPYI_FN void spyi_cu_say(const spyi_cu_driver *cu, spyi_cu_result result, const char *what, spyi_text *error);
+
+// >>device.c
+SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                    spyi_text *error);
+SPYI_FN void spyi_cuda_destroy(spyi_gpu *gpu);
+// Append what failed and return the status that goes with it; a dead context marks the device lost.
+SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
+                                  spyi_text *error);
+// Every way in: makes the device's context current. The result goes to the leave.
+SPYI_FN bool spyi_cuda_enter_slowly(spyi_cuda_gpu *gpu, spyi_cu_context now);
+static inline bool spyi_cuda_enter(spyi_cuda_gpu *gpu) {
+    spyi_cu_context now = NULL;
+    (void)gpu->cu.CtxGetCurrent(&now);
+    return SPYI_LIKELY(now == gpu->context) ? false : spyi_cuda_enter_slowly(gpu, now);
+}
+static inline void spyi_cuda_leave(spyi_cuda_gpu *gpu, bool pushed) {
+    spyi_cu_context ours;
+    if (pushed) (void)gpu->cu.CtxPopCurrent(&ours);
+}
+static inline spyi_cuda_gpu *spyi_cuda_cast(spyi_gpu *gpu) {
+    return (spyi_cuda_gpu *)(void *)gpu;
 }
 
-static spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+// >>stream.c
+SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu);
+SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *error);
+// After each operation in the stream: full batches end.
+SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                      spyi_text *error);
+SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
+SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
+SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
+SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
+
+// >>time.c
+SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu);
+SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                        bool barrier, spyi_text *error);
+
+// >>memory.c
+SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                            spyi_chunk *chunk, spyi_text *error);
+SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
+// `size` bytes of a page that live as long as the open batch.
+SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
+                                        spyi_text *error);
+SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
+SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
+
+// >>kernel.c
+SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                           spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+
+// >>transfer.c
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
+                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                  spyi_text *error);
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                  uint32_t pattern, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                    uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error);
+// Device memory of at most SPYI_CUDA_SMALL_UPLOAD bytes, in the order of `stream`; waits.
+SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_pointer from, size_t size,
+                                        spyi_cu_stream stream, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu);
+
+// >>cuda/driver.c -------------------------------------------------------------------------------------------
+
+// Opening the CUDA driver.
+
+#if defined(_WIN32)
+#define SPYI_CU_PATHS                                                                                        \
+    { "nvcuda.dll" }
+#else
+// The loader's own, then where containers and WSL have it.
+#define SPYI_CU_PATHS                                                                                        \
+    {                                                                                                        \
+        "libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1",                 \
+            "/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1"                          \
+    }
+#endif
+
+static bool spyi_cu_open_at(const char *path, spyi_cu_driver *cu, spyi_text *tried) {
+    const char *missing = NULL;
+    void *symbol;
+    memset(cu, 0, sizeof *cu);
+    cu->library = spyi_library_open(path);
+    if (cu->library == NULL) {
+        spyi_text_add(tried, "  %s: %s\n", path, spyi_library_error());
+        return false;
+    }
+#define SPYI_CU_LOAD(name, symbol_name, arguments)                                                           \
+    symbol = spyi_library_symbol(cu->library, symbol_name);                                                  \
+    if (symbol != NULL) memcpy(&cu->name, &symbol, sizeof symbol);                                           \
+    else if (missing == NULL) missing = symbol_name;
+    SPYI_CU_FUNCTIONS(SPYI_CU_LOAD)
+#undef SPYI_CU_LOAD
+    if (missing == NULL) return true;
+    spyi_text_add(tried, "  %s: is %s: it has no %s\n", path,
+                  cu->DriverGetVersion != NULL ? "too old a CUDA driver" : "a library, but not CUDA's driver",
+                  missing);
+    spyi_library_close(cu->library);
+    memset(cu, 0, sizeof *cu);
+    return false;
+}
+
+SPYI_FN spy_status spyi_cu_open(const char *path, spyi_cu_driver *cu, spyi_text *error) {
+    static const char *const paths[] = SPYI_CU_PATHS;
+    size_t i, count = path != NULL ? 1 : sizeof paths / sizeof paths[0];
+    spyi_text tried = { NULL, 0, 0 };
+    spyi_cu_result result;
+    bool found = false;
+    for (i = 0; i < count && !found; i++) found = spyi_cu_open_at(path != NULL ? path : paths[i], cu, &tried);
+    if (!found)
+        spyi_text_add(
+            error,
+            "the CUDA driver cannot be opened. Tried:\n%sIt comes with NVIDIA's driver (libcuda.so.1 "
+            "or nvcuda.dll), not with the toolkit",
+            spyi_text_str(&tried));
+    spyi_text_free(&tried);
+    if (!found) return SPY_ERROR_NO_DEVICE;
+    (void)cu->DriverGetVersion(&cu->version);
+    if (cu->version < SPYI_CU_LEAST_VERSION) {
+        spyi_text_add(error, "the CUDA driver is of CUDA %d.%d, CUDA %d.%d is the least that is needed",
+                      cu->version / 1000, cu->version % 1000 / 10, SPYI_CU_LEAST_VERSION / 1000,
+                      SPYI_CU_LEAST_VERSION % 1000 / 10);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    result = cu->Init(0);
+    if (result == SPYI_CU_OK) return SPY_OK;
+    spyi_cu_say(cu, result, "cuInit", error);
+    if (result == SPYI_CU_NO_DEVICE) spyi_text_add(error, "; CUDA_VISIBLE_DEVICES may hide devices");
+    return SPY_ERROR_NO_DEVICE;
+}
+
+SPYI_FN void spyi_cu_say(const spyi_cu_driver *cu, spyi_cu_result result, const char *what,
+                         spyi_text *error) {
+    const char *name = NULL, *text = NULL;
+    (void)cu->GetErrorName(result, &name);
+    (void)cu->GetErrorString(result, &text);
+    spyi_text_add(error, "%s gave %s (%d): %s", what, name != NULL ? name : "an unknown error", result,
+                  text != NULL ? text : "");
+}
+
+// >>cuda/nvrtc.c --------------------------------------------------------------------------------------------
+
+// NVRTC, CUDA's compiler as a library: finding and opening it, and one compilation. It needs its libnvrtc-builtins beside it
+// and no headers. Concurrent compilations need no lock.
+
+// Results of NVRTC's functions. Source: nvrtc.h.
+enum { SPYI_NVRTC_OK = 0, SPYI_NVRTC_BUILTINS = 7 };
+
+// >>where it may be, in the order of the search
+
+#if defined(_WIN32)
+static const char *const spyi_nvrtc_names[] = { "nvrtc64_130_0.dll", "nvrtc64_120_0.dll",
+                                                "nvrtc64_112_0.dll" };
+// Below $CUDA_PATH; below a Python environment's packages.
+static const char *const spyi_nvrtc_toolkit[] = { "bin/x64", "bin" };
+static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/bin" };
+#else
+static const char *const spyi_nvrtc_names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                                "libnvrtc.so" };
+static const char *const spyi_nvrtc_toolkit[] = { "lib64", "lib", "targets/x86_64-linux/lib" };
+static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib" };
+#endif
+#define SPYI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+// Fills the table from an open library. What does not fit is said in `tried`.
+static bool spyi_nvrtc_load(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried) {
+    const char *missing = NULL;
+    void *symbol;
+    void *library = spyi_library_open(path);
+    int count = 0;
+    memset(nvrtc, 0, sizeof *nvrtc);
+    if (library == NULL) {
+        spyi_text_add(tried, "  %s: %s\n", path, spyi_library_error());
+        return false;
+    }
+#define SPYI_NVRTC_LOAD(name, arguments)                                                                     \
+    symbol = spyi_library_symbol(library, "nvrtc" #name);                                                    \
+    if (symbol != NULL) memcpy(&nvrtc->name, &symbol, sizeof symbol);                                        \
+    else if (missing == NULL) missing = "nvrtc" #name;
+    SPYI_NVRTC_FUNCTIONS(SPYI_NVRTC_LOAD)
+#undef SPYI_NVRTC_LOAD
+    if (missing != NULL) {
+        spyi_text_add(tried, "  %s: is a library, but not NVRTC of CUDA 11.2 or later: it has no %s\n", path,
+                      missing);
+        spyi_library_close(library);
+        return false;
+    }
+    nvrtc->library = library;
+    (void)snprintf(nvrtc->path, sizeof nvrtc->path, "%s", path);
+    (void)nvrtc->Version(&nvrtc->major, &nvrtc->minor);
+    if (nvrtc->GetNumSupportedArchs(&count) == SPYI_NVRTC_OK && count > 0 && count <= SPYI_NVRTC_MOST_ARCHS &&
+        nvrtc->GetSupportedArchs(nvrtc->archs) == SPYI_NVRTC_OK)
+        nvrtc->arch_count = count;
+    return true;
+}
+
+// A first compilation shows whether the builtins are there; a library without them is no use.
+static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried) {
+    spyi_text code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
+    bool good;
+    if (!spyi_nvrtc_load(path, nvrtc, tried)) return false;
+    good = nvrtc->arch_count > 0 && spyi_nvrtc_run(nvrtc, nvrtc->archs[nvrtc->arch_count - 1],
+                                                   "__global__ void f() {}", "probe", NULL, 0, &code, &log);
+    if (!good) spyi_text_add(tried, "  %s: cannot compile: %s\n", path, spyi_text_str(&log));
+    spyi_text_free(&code);
+    spyi_text_free(&log);
+    if (!good) memset(nvrtc, 0, sizeof *nvrtc); // stays open: it may have threads
+    return good;
+}
+
+// All names in a folder; a folder that is not there is one line.
+static bool spyi_nvrtc_in_folder(const char *folder, const char *below, spyi_nvrtc *nvrtc, spyi_text *tried) {
+    size_t i;
+    bool found = false, any = false;
+    for (i = 0; i < SPYI_COUNT(spyi_nvrtc_names) && !found; i++) {
+        spyi_text path = { NULL, 0, 0 };
+        spyi_text_add(&path, "%s%s%s/%s", folder, below[0] != '\0' ? "/" : "", below, spyi_nvrtc_names[i]);
+        if (spyi_file_exists(spyi_text_str(&path))) {
+            any = true;
+            found = spyi_nvrtc_try(spyi_text_str(&path), nvrtc, tried);
+        }
+        spyi_text_free(&path);
+    }
+    if (!any)
+        spyi_text_add(tried, "  %s%s%s: has no %s or the like\n", folder, below[0] != '\0' ? "/" : "", below,
+                      spyi_nvrtc_names[0]);
+    return found;
+}
+
+static bool spyi_nvrtc_in_toolkit(spyi_nvrtc *nvrtc, spyi_text *tried) {
+    static const char *const variables[] = { "CUDA_PATH", "CUDA_HOME" };
+    size_t i, k;
+    for (i = 0; i <= SPYI_COUNT(variables); i++) {
+        const char *folder = i < SPYI_COUNT(variables) ? getenv(variables[i]) : "/usr/local/cuda";
+        if (folder == NULL || folder[0] == '\0') continue;
+        for (k = 0; k < SPYI_COUNT(spyi_nvrtc_toolkit); k++)
+            if (spyi_nvrtc_in_folder(folder, spyi_nvrtc_toolkit[k], nvrtc, tried)) return true;
+    }
+    return false;
+}
+
+// Where pip puts nvidia-cuda-nvrtc: in an environment, for one user, for all.
+static bool spyi_nvrtc_in_python(spyi_nvrtc *nvrtc, spyi_text *tried) {
+    static const char *const variables[] = { "VIRTUAL_ENV", "CONDA_PREFIX", "HOME", NULL, NULL };
+    static const char *const roots[] = { "", "", "/.local", "/usr/local", "/usr" };
+    static const char *const kinds[] = { "site-packages", "dist-packages" };
+    size_t i, kind, k;
+    int version;
+    bool found = false;
+    for (i = 0; i < SPYI_COUNT(roots) && !found; i++) {
+        const char *root = variables[i] != NULL ? getenv(variables[i]) : "";
+        if (root == NULL || (variables[i] != NULL && root[0] == '\0')) continue;
+        for (version = 20; version >= 7 && !found; version--) {
+            for (kind = 0; kind < 2 * SPYI_COUNT(spyi_nvrtc_wheels) && !found; kind++) {
+                spyi_text folder = { NULL, 0, 0 };
+                bool any = false;
+                k = kind / 2;
+#if defined(_WIN32)
+                spyi_text_add(&folder, "%s%s/Lib/%s/%s", root, roots[i], kinds[kind % 2],
+                              spyi_nvrtc_wheels[k]);
+#else
+                spyi_text_add(&folder, "%s%s/lib/python3.%d/%s/%s", root, roots[i], version, kinds[kind % 2],
+                              spyi_nvrtc_wheels[k]);
+#endif
+                any = spyi_file_exists(spyi_text_str(&folder)); // else not worth a line: there are too many
+                if (any) found = spyi_nvrtc_in_folder(spyi_text_str(&folder), "", nvrtc, tried);
+                spyi_text_free(&folder);
+            }
+        }
+        if (!found) spyi_text_add(tried, "  %s%s/lib/python3.*: no nvidia-cuda-nvrtc\n", root, roots[i]);
+    }
+    return found;
+}
+
+static bool spyi_nvrtc_search(spyi_nvrtc *nvrtc, spyi_text *tried) {
+    spyi_text folder = { NULL, 0, 0 };
+    size_t i;
+    bool found = false;
+    spyi_own_folder(&folder);
+    if (folder.size > 0) found = spyi_nvrtc_in_folder(spyi_text_str(&folder), "", nvrtc, tried);
+    spyi_text_free(&folder);
+    // The loader's search also finds the one that torch has loaded.
+    for (i = 0; i < SPYI_COUNT(spyi_nvrtc_names) && !found; i++)
+        found = spyi_nvrtc_try(spyi_nvrtc_names[i], nvrtc, tried);
+    return found || spyi_nvrtc_in_toolkit(nvrtc, tried) || spyi_nvrtc_in_python(nvrtc, tried);
+}
+
+SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error) {
+    spyi_text tried = { NULL, 0, 0 };
+    const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
+    bool found;
+    if (path != NULL) { // a path that somebody named is the one they get: no silent fallback
+        spyi_text_add(&tried, "  (the desc's nvrtc_library)\n");
+        found = spyi_nvrtc_try(path, nvrtc, &tried);
+    } else if (named != NULL && named[0] != '\0') {
+        spyi_text_add(&tried, "  (environment variable SLANGPY_NVRTC_LIBRARY)\n");
+        found = spyi_nvrtc_try(named, nvrtc, &tried);
+    } else {
+        found = spyi_nvrtc_search(nvrtc, &tried);
+    }
+    if (!found)
+        spyi_text_add(
+            error,
+            "CUDA's compiler library NVRTC cannot be opened. Tried:\n%sTo get it, run python3 -m pip install "
+            "nvidia-cuda-nvrtc (or nvidia-cuda-nvrtc-cu12 for drivers of CUDA 12), or set "
+            "SLANGPY_NVRTC_LIBRARY or spy_cuda_desc.nvrtc_library to its path",
+            spyi_text_str(&tried));
+    spyi_text_free(&tried);
+    return found ? SPY_OK : SPY_ERROR_NO_COMPILER;
+}
+
+// >>compiling
+
+static bool spyi_nvrtc_take(int (*size_of)(void *, size_t *), int (*get)(void *, char *), void *program,
+                            spyi_text *out) {
+    size_t size = 0;
+    char *data;
+    bool good;
+    if (size_of(program, &size) != SPYI_NVRTC_OK || size == 0) return false;
+    data = (char *)malloc(size + 1);
+    if (data == NULL) return false;
+    good = get(program, data) == SPYI_NVRTC_OK;
+    if (good) spyi_text_add_n(out, data, size);
+    free(data);
+    return good;
+}
+
+// The newest architecture that this NVRTC knows, up to `arch`; 0: it has dropped them all.
+static int spyi_nvrtc_arch(const spyi_nvrtc *nvrtc, int arch) {
+    int i, best = 0;
+    for (i = 0; i < nvrtc->arch_count; i++)
+        if (nvrtc->archs[i] <= arch && nvrtc->archs[i] > best) best = nvrtc->archs[i];
+    return best;
+}
+
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
+                            const char *const *options, int option_count, spyi_text *code, spyi_text *log) {
+    const char *all[16];
+    char target[64];
+    void *program = NULL;
+    int i, result, known = spyi_nvrtc_arch(nvrtc, arch);
+    bool good, exact = known == arch;
+    if (known == 0) {
+        spyi_text_add(log, "NVRTC %d.%d makes no code for compute capability %d.%d: an older one does",
+                      nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
+        return false;
+    }
+    // A device newer than the compiler gets PTX, which its driver translates.
+    (void)snprintf(target, sizeof target, "-arch=%s_%d", exact ? "sm" : "compute", known);
+    all[0] = target;
+    for (i = 0; i < option_count && i < 15; i++) all[i + 1] = options[i];
+    if (nvrtc->CreateProgram(&program, source, name, 0, NULL, NULL) != SPYI_NVRTC_OK) {
+        spyi_text_add(log, "nvrtcCreateProgram failed");
+        return false;
+    }
+    result = nvrtc->CompileProgram(program, i + 1, all);
+    if (result == SPYI_NVRTC_OK)
+        good = exact ? spyi_nvrtc_take(nvrtc->GetCUBINSize, nvrtc->GetCUBIN, program, code)
+                     : spyi_nvrtc_take(nvrtc->GetPTXSize, nvrtc->GetPTX, program, code);
+    else good = false;
+    if (!good) {
+        spyi_text words = { NULL, 0, 0 };
+        (void)spyi_nvrtc_take(nvrtc->GetProgramLogSize, nvrtc->GetProgramLog, program, &words);
+        spyi_text_add(log, "%s%s", spyi_text_str(&words),
+                      words.size < 2 ? "nvrtcCompileProgram failed without a word" : "");
+        if (result == SPYI_NVRTC_BUILTINS)
+            spyi_text_add(log, "; libnvrtc-builtins belongs beside %s", nvrtc->path);
+        spyi_text_free(&words);
+    }
+    (void)nvrtc->DestroyProgram(&program);
+    return good;
+}
+
+// >>cuda/prelude.c ------------------------------------------------------------------------------------------
+
+// From Slang's CUDA text to device code. Our own prelude comes first: it compiles in a fifth of the time of Slang's, and needs
+// no CUDA headers for half. Text that it does not know is compiled with Slang's own, which the log is told.
+
+// >>which parts of our prelude a text needs
+
+enum {
+    SPYI_BLOCK_VEC = 1,
+    SPYI_BLOCK_ODDVEC = 2,
+    SPYI_BLOCK_HALF = 4,
+    SPYI_BLOCK_MAT = 8,
+    SPYI_BLOCK_MATH = 16,
+    SPYI_BLOCK_MATH64 = 32,
+    SPYI_BLOCK_BUF = 64,
+    SPYI_BLOCK_TENSOR = 128,
+    SPYI_BLOCK_WAVE = 256,
+    SPYI_BLOCK_TEX = 512,
+    SPYI_BLOCK_GLOBALS = 1024,
+    SPYI_BLOCK_ALL = 2047 - SPYI_BLOCK_TEX - SPYI_BLOCK_GLOBALS
+};
+
+static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SPYI_HALF",   "SPYI_MAT",
+                                                 "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
+                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
+
+// Identifiers that begin so ask for these blocks; those that begin with a digit's type name, for vectors of it.
+static const struct {
+    const char *prefix;
+    unsigned blocks;
+} spyi_block_words[] = {
+    { "float2", SPYI_BLOCK_VEC },
+    { "float3", SPYI_BLOCK_VEC },
+    { "float4", SPYI_BLOCK_VEC },
+    { "int2", SPYI_BLOCK_VEC },
+    { "int3", SPYI_BLOCK_VEC },
+    { "int4", SPYI_BLOCK_VEC },
+    { "uint2", SPYI_BLOCK_VEC },
+    { "uint3", SPYI_BLOCK_VEC },
+    { "uint4", SPYI_BLOCK_VEC },
+    { "bool1", SPYI_BLOCK_VEC },
+    { "bool2", SPYI_BLOCK_VEC },
+    { "bool3", SPYI_BLOCK_VEC },
+    { "bool4", SPYI_BLOCK_VEC },
+    { "make_", SPYI_BLOCK_VEC },
+    { "_slang_", SPYI_BLOCK_VEC },
+    { "double1", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "double2", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "double3", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "double4", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "char", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "uchar", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "short", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "ushort", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "longlong", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "ulonglong", SPYI_BLOCK_VEC | SPYI_BLOCK_ODDVEC },
+    { "__half", SPYI_BLOCK_VEC | SPYI_BLOCK_HALF },
+    { "__ushort_as_half", SPYI_BLOCK_VEC | SPYI_BLOCK_HALF },
+    { "half", SPYI_BLOCK_VEC | SPYI_BLOCK_HALF },
+    { "F16_", SPYI_BLOCK_VEC | SPYI_BLOCK_HALF },
+    { "U16_", SPYI_BLOCK_VEC | SPYI_BLOCK_HALF },
+    { "I16_", SPYI_BLOCK_VEC | SPYI_BLOCK_HALF },
+    { "Matrix", SPYI_BLOCK_VEC | SPYI_BLOCK_MAT },
+    { "makeMatrix", SPYI_BLOCK_VEC | SPYI_BLOCK_MAT },
+    { "F32_", SPYI_BLOCK_MATH },
+    { "I32_", SPYI_BLOCK_MATH },
+    { "U32_", SPYI_BLOCK_MATH },
+    { "I64_", SPYI_BLOCK_MATH },
+    { "U64_", SPYI_BLOCK_MATH | SPYI_BLOCK_MATH64 },
+    { "F64_", SPYI_BLOCK_MATH | SPYI_BLOCK_MATH64 },
+    { "U32_asdouble", SPYI_BLOCK_MATH | SPYI_BLOCK_MATH64 },
+    { "_slang_fmod", SPYI_BLOCK_MATH | SPYI_BLOCK_MATH64 },
+    { "StructuredBuffer", SPYI_BLOCK_BUF },
+    { "RWStructuredBuffer", SPYI_BLOCK_BUF },
+    { "ByteAddressBuffer", SPYI_BLOCK_BUF },
+    { "RWByteAddressBuffer", SPYI_BLOCK_BUF },
+    { "TensorView", SPYI_BLOCK_TENSOR },
+    { "_wave", SPYI_BLOCK_VEC | SPYI_BLOCK_WAVE },
+    { "WarpMask", SPYI_BLOCK_VEC | SPYI_BLOCK_WAVE },
+    { "_getLane", SPYI_BLOCK_VEC | SPYI_BLOCK_WAVE },
+    { "_getActiveMask", SPYI_BLOCK_VEC | SPYI_BLOCK_WAVE },
+    { "_getConvergedMask", SPYI_BLOCK_VEC | SPYI_BLOCK_WAVE },
+    { "_getMultiPrefixMask", SPYI_BLOCK_VEC | SPYI_BLOCK_WAVE },
+    { "tex1D", SPYI_BLOCK_TEX },
+    { "tex2D", SPYI_BLOCK_TEX },
+    { "tex3D", SPYI_BLOCK_TEX },
+    { "texCube", SPYI_BLOCK_TEX },
+    { "surf1D", SPYI_BLOCK_TEX },
+    { "surf2D", SPYI_BLOCK_TEX },
+    { "surf3D", SPYI_BLOCK_TEX },
+    { "SLANG_globalParams", SPYI_BLOCK_GLOBALS },
+};
+
+static bool spyi_is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// One pass over the identifiers: tens of microseconds.
+static unsigned spyi_needed_blocks(const char *body) {
+    unsigned blocks = 0;
+    const char *c = body;
+    while (*c != '\0') {
+        size_t i;
+        if (!spyi_is_word(*c)) {
+            c++;
+            continue;
+        }
+        for (i = 0; i < sizeof spyi_block_words / sizeof spyi_block_words[0]; i++)
+            if (c[0] == spyi_block_words[i].prefix[0] &&
+                strncmp(c, spyi_block_words[i].prefix, strlen(spyi_block_words[i].prefix)) == 0)
+                blocks |= spyi_block_words[i].blocks;
+        while (spyi_is_word(*c)) c++;
+    }
+    if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows
+    return blocks;
+}
+
+static void spyi_add_prelude(unsigned blocks, spyi_text *out) {
+    const char *const *line;
+    uint32_t i;
+    for (i = 0; i < sizeof spyi_block_macros / sizeof spyi_block_macros[0]; i++)
+        if ((blocks & (1u << i)) != 0) spyi_text_add(out, "#define %s 1\n", spyi_block_macros[i]);
+    for (line = spyi_text_prelude; *line != NULL; line++) spyi_text_add(out, "%s\n", *line);
+}
+
+// >>the kernel's text
+
+// The body with the kernel under its label's name, for profilers, and with its group size, so that registers suffice.
+static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const char *name, spyi_text *out) {
+    spyi_text head = { NULL, 0, 0 };
+    const char *at;
+    spyi_text_add(&head, "__global__ void %s(", desc->entry);
+    at = strstr(body, spyi_text_str(&head));
+    if (at != NULL) {
+        spyi_text_add_n(out, body, (size_t)(at - body));
+        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(%s", desc->group_size, name,
+                      at + head.size);
+    }
+    spyi_text_free(&head);
+    return at != NULL;
+}
+
+// "spy_saxpy_1a2b3c4d": no name of CUDA's own begins so.
+static char *spyi_kernel_symbol(const spyi_kernel_desc *desc) {
+    spyi_text name = { NULL, 0, 0 };
+    const char *c;
+    char *result;
+    spyi_text_add(&name, "spy_");
+    for (c = desc->label != NULL ? desc->label : desc->entry; *c != '\0'; c++)
+        spyi_text_add(&name, "%c", spyi_is_word(*c) ? *c : '_');
+    result = spyi_strdup(spyi_text_str(&name));
+    spyi_text_free(&name);
+    return result;
+}
+
+// >>compiling
+
+// A folder that has cuda_fp16.h, which only Slang's own prelude wants.
+static void spyi_find_headers(spyi_text *out) {
+    static const char *const folders[] = { NULL, NULL, "/usr/local/cuda", "/usr" };
+    size_t i;
+    for (i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        const char *folder = i == 0 ? getenv("CUDA_PATH") : i == 1 ? getenv("CUDA_HOME") : folders[i];
+        if (folder == NULL || folder[0] == '\0') continue;
+        spyi_text_clear(out);
+        spyi_text_add(out, "%s/include/cuda_fp16.h", folder);
+        if (!spyi_file_exists(spyi_text_str(out))) continue;
+        spyi_text_clear(out);
+        spyi_text_add(out, "-I%s/include", folder);
+        return;
+    }
+    spyi_text_clear(out);
+}
+
+static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *body,
+                              const spyi_kernel_desc *desc, const char *name, unsigned blocks,
+                              spyi_text *code, spyi_text *log) {
+    // NVRTC changes the process's stack limit during a compilation unless it is told not to. -minimal, which leaves out
+    // what textures need, came with 12.8.
+    const char *options[] = { "-default-device", "-w", "-modify-stack-limit=false", "-minimal" };
+    bool minimal = (blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208;
+    spyi_text text = { NULL, 0, 0 };
+    bool good;
+    spyi_add_prelude(blocks, &text);
+    good = spyi_add_body(body, desc, name, &text);
+    if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
+    else
+        good = spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
+                              options, minimal ? 4 : 3, code, log);
+    spyi_text_free(&text);
+    return good;
+}
+
+static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *body,
+                              const spyi_kernel_desc *desc, const char *name, spyi_text *code,
+                              spyi_text *log) {
+    const char *options[] = { "-default-device", "-w", "-modify-stack-limit=false", NULL, NULL };
+    int count = 3;
+    spyi_text text = { NULL, 0, 0 }, headers = { NULL, 0, 0 };
+    bool good;
+    spyi_find_headers(&headers);
+    if ((spyi_needed_blocks(body) & SPYI_BLOCK_HALF) != 0) options[count++] = "-DSLANG_CUDA_ENABLE_HALF=1";
+    if (headers.size > 0) options[count++] = spyi_text_str(&headers);
+    spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
+    good = spyi_add_body(body, desc, name, &text) &&
+           spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
+                          options, count, code, log);
+    spyi_text_free(&text);
+    spyi_text_free(&headers);
+    return good;
+}
+
+SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc, int arch,
+                                     const spyi_kernel_desc *desc, spyi_text *code, char **entry,
+                                     spyi_text *error) {
+    const char *body = (const char *)desc->code + desc->prelude_size;
+    unsigned blocks = spyi_needed_blocks(body);
+    spyi_text slim = { NULL, 0, 0 }, full = { NULL, 0, 0 };
+    bool good;
+    *entry = spyi_kernel_symbol(desc);
+    if (*entry == NULL) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    good = spyi_compile_slim(nvrtc, arch, body, desc, *entry, blocks, code, &slim);
+    if (!good && desc->prelude_size > 0) {
+        good = spyi_compile_full(nvrtc, arch, body, desc, *entry, code, &full);
+        if (good)
+            spyi_logf(ctx, SPY_LOG_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
+                      spyi_text_str(&slim));
+    }
+    if (!good) {
+        spyi_text_add(error, "NVRTC %d.%d cannot compile kernel '%s':\n%s", nvrtc->major, nvrtc->minor,
+                      desc->label != NULL ? desc->label : desc->entry, spyi_text_str(&slim));
+        if (full.size > 0) spyi_text_add(error, "With Slang's own prelude:\n%s", spyi_text_str(&full));
+        free(*entry);
+        *entry = NULL;
+    }
+    spyi_text_free(&slim);
+    spyi_text_free(&full);
+    return good ? SPY_OK : SPY_ERROR_COMPILE;
+}
+
+// >>cuda/device.c -------------------------------------------------------------------------------------------
+
+// Devices: which adapter, whose context, what it can do.
+
+// >>adapters
+
+static int spyi_cuda_attribute(const spyi_cu_driver *cu, spyi_cu_device device, int attribute) {
+    int value = 0;
+    (void)cu->DeviceGetAttribute(&value, attribute, device);
+    return value;
+}
+
+static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, spy_device_info *info) {
+    size_t memory = 0;
+    memset(info, 0, sizeof *info);
+    info->backend = "cuda";
+    (void)cu->DeviceGetName(info->name, (int)sizeof info->name, device);
+    (void)cu->DeviceTotalMem(&memory, device);
+    (void)snprintf(info->driver, sizeof info->driver, "CUDA %d.%d, compute capability %d.%d",
+                   cu->version / 1000, cu->version % 1000 / 10,
+                   spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MAJOR),
+                   spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MINOR));
+    info->type =
+        spyi_cuda_attribute(cu, device, SPYI_CU_INTEGRATED) ? SPY_ADAPTER_INTEGRATED : SPY_ADAPTER_DISCRETE;
+    info->api_version = (uint32_t)cu->version;
+    info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
+                     SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
+                     SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
+    info->subgroup_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_WARP_SIZE);
+    info->max_group_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_THREADS_PER_BLOCK);
+    info->max_group_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_GRID_DIM_X);
+    // Kernels of 12.1 and later take more on devices from Volta on.
+    info->max_inline_block_bytes =
+        cu->version >= 12010 && spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MAJOR) >= 7 ? 32764 : 4096;
+    info->memory_bytes = memory;
+    info->max_binding_bytes = memory;
+    info->timestamp_period_ns = 1; // %globaltimer's unit
+}
+
+SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
+    spyi_cu_driver cu;
+    int count = 0, i;
+    if (spyi_cu_open(NULL, &cu, error) != SPY_OK) return 0;
+    (void)cu.DeviceGetCount(&count);
+    for (i = 0; i < count && (size_t)i < capacity; i++) {
+        spyi_cu_device device;
+        if (cu.DeviceGet(&device, i) == SPYI_CU_OK) spyi_cuda_describe(&cu, device, &infos[i]);
+        else memset(&infos[i], 0, sizeof infos[i]);
+    }
+    return count > 0 ? (size_t)count : 0;
+}
+
+static bool spyi_cuda_has_part(const char *name, const char *part) { // case ignored
+    size_t i, n = strlen(part);
+    for (; *name != '\0'; name++) {
+        for (i = 0; i < n; i++) {
+            char a = name[i], b = part[i];
+            if (a >= 'A' && a <= 'Z') a = (char)(a - 'A' + 'a');
+            if (b >= 'A' && b <= 'Z') b = (char)(b - 'A' + 'a');
+            if (a != b) break;
+        }
+        if (i == n) return true;
+    }
+    return n == 0;
+}
+
+static spy_status spyi_cuda_choose(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
+    spyi_cu_driver *cu = &gpu->cu;
+    spy_device_info info;
+    int count = 0, i, best = -1;
+    (void)cu->DeviceGetCount(&count);
+    if (desc->adapter > (uint32_t)count) {
+        spyi_text_add(error, "desc.adapter is %u, there are %d CUDA devices", desc->adapter, count);
+        return SPY_ERROR_NO_DEVICE;
+    }
+    for (i = 0; i < count; i++) {
+        spyi_cu_device device;
+        if (desc->adapter != 0 && (uint32_t)i + 1 != desc->adapter) continue;
+        if (cu->DeviceGet(&device, i) != SPYI_CU_OK) continue;
+        spyi_cuda_describe(cu, device, &info);
+        if (desc->adapter_name != NULL && !spyi_cuda_has_part(info.name, desc->adapter_name)) continue;
+        if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != info.type) continue;
+        if (best >= 0 && info.type != SPY_ADAPTER_DISCRETE) continue; // the first discrete one is the best
+        if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_DISCRETE) continue;
+        best = i;
+        gpu->device = device;
+        gpu->base.limits.info = info;
+    }
+    if (best >= 0) return SPY_OK;
+    spyi_text_add(error, "none of the %d CUDA devices fits the desc", count);
+    if (desc->adapter_name != NULL) spyi_text_add(error, " (adapter_name '%s')", desc->adapter_name);
+    spyi_text_add(error, ":");
+    for (i = 0; i < count; i++) {
+        spyi_cu_device device;
+        if (cu->DeviceGet(&device, i) != SPYI_CU_OK) continue;
+        spyi_cuda_describe(cu, device, &info);
+        spyi_text_add(error, "%s %d '%s'", i > 0 ? "," : "", i + 1, info.name);
+    }
+    return SPY_ERROR_NO_DEVICE;
+}
+
+// >>contexts
+
+SPYI_FN bool spyi_cuda_enter_slowly(spyi_cuda_gpu *gpu, spyi_cu_context now) {
+    if (now != NULL) return gpu->cu.CtxPushCurrent(gpu->context) == SPYI_CU_OK;
+    gpu->made_current = true;
+    (void)gpu->cu.CtxSetCurrent(
+        gpu->context); // the thread had none: it keeps ours, which saves doing this again
+    return false;
+}
+
+static bool spyi_cuda_is_fatal(spyi_cu_result result) {
+    switch (result) {
+    case SPYI_CU_ILLEGAL_ADDRESS:
+    case SPYI_CU_LAUNCH_TIMEOUT:
+    case SPYI_CU_CONTEXT_DESTROYED:
+    case SPYI_CU_ASSERT:
+    case SPYI_CU_HARDWARE_STACK_ERROR:
+    case SPYI_CU_ILLEGAL_INSTRUCTION:
+    case SPYI_CU_MISALIGNED_ADDRESS:
+    case SPYI_CU_INVALID_ADDRESS_SPACE:
+    case SPYI_CU_INVALID_PC:
+    case SPYI_CU_LAUNCH_FAILED:
+    case SPYI_CU_ECC_UNCORRECTABLE:
+    case SPYI_CU_NVLINK_UNCORRECTABLE: return true;
+    default: return false;
+    }
+}
+
+// Kernels that may have been running: the last ones of batches that are not known to be finished.
+static void spyi_cuda_name_recent(const spyi_cuda_gpu *gpu, spyi_text *error) {
+    uint32_t i, count = gpu->recent_count < SPYI_CUDA_RECENT ? gpu->recent_count : SPYI_CUDA_RECENT,
+                named = 0;
+    for (i = 0; i < count; i++) {
+        uint32_t slot = (gpu->recent_count - 1 - i) % SPYI_CUDA_RECENT;
+        if (gpu->recent_batch[slot] <= gpu->finished) break;
+        spyi_text_add(error, "%s'%s'",
+                      named++ > 0 ? ", " : "; its last kernels, newest first: ", gpu->recent_label[slot]);
+    }
+}
+
+SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
+                                  spyi_text *error) {
+    spyi_cu_say(&gpu->cu, result, what, error);
+    if (spyi_cuda_is_fatal(result)) {
+        if (!gpu->lost)
+            spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
+                          (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->open);
+        if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
+        spyi_text_add(error,
+                      "; release the device, and every other user of its context, before making a new one");
+        gpu->lost = true;
+        return SPY_ERROR_DEVICE_LOST;
+    }
+    return result == SPYI_CU_OUT_OF_MEMORY ? SPY_ERROR_OUT_OF_DEVICE_MEMORY : SPY_ERROR_INTERNAL;
+}
+
+// The context that was given, and which device it is of.
+static spy_status spyi_cuda_take_context(spyi_cuda_gpu *gpu, const spy_device_desc *desc, void *context,
+                                         spyi_text *error) {
+    spyi_cu_result result;
+    spyi_cu_context before = NULL;
+    gpu->context = (spyi_cu_context)context;
+    result = gpu->cu.CtxPushCurrent(gpu->context);
+    if (result == SPYI_CU_OK) {
+        result = gpu->cu.CtxGetDevice(&gpu->device);
+        (void)gpu->cu.CtxPopCurrent(&before);
+    }
+    if (result != SPYI_CU_OK) {
+        spyi_cu_say(&gpu->cu, result, "the desc's CUDA context cannot be used: cuCtxGetDevice", error);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_cuda_describe(&gpu->cu, gpu->device, &gpu->base.limits.info);
+    if (desc->adapter == 0 || desc->adapter == (uint32_t)gpu->device + 1) return SPY_OK;
+    spyi_text_add(error, "desc.adapter is %u, but the given context is of device %d, '%s'", desc->adapter,
+                  gpu->device + 1, gpu->base.limits.info.name);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_desc *desc,
+                                           spyi_text *error) {
+    spyi_cu_result result;
+    spy_status status = spyi_cuda_choose(gpu, desc, error);
+    if (status != SPY_OK) return status;
+    result = gpu->cu.PrimaryCtxRetain(&gpu->context, gpu->device);
+    gpu->primary = result == SPYI_CU_OK;
+    if (gpu->primary) return SPY_OK;
+    gpu->context = NULL;
+    spyi_cu_say(&gpu->cu, result, "cuDevicePrimaryCtxRetain", error);
+    spyi_text_add(error, " for '%s'", gpu->base.limits.info.name);
+    return result == SPYI_CU_OUT_OF_MEMORY ? SPY_ERROR_OUT_OF_DEVICE_MEMORY : SPY_ERROR_NO_DEVICE;
+}
+
+// >>devices
+
+static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
+    spyi_limits *limits = &gpu->base.limits;
+    limits->target = SPYI_TARGET_CUDA;
+    limits->max_block_bytes = limits->info.max_inline_block_bytes;
+    limits->max_bindings = 64; // buffers are arguments like others; only uniform buffers are counted
+    limits->binding_alignment = 16;
+    limits->max_binding_bytes = UINT64_MAX / 2;
+    limits->max_uniforms = 32;
+    limits->max_uniform_bytes = 65536; // what the constant memory of global parameters holds
+    limits->fill_alignment = 4;
+    limits->bindings_from_bytes = UINT64_MAX; // arrays are pointers, whatever their size
+    gpu->arch = 10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
+                spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR);
+}
+
+static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
+    const spy_cuda_desc *given = (const spy_cuda_desc *)desc->backend_desc;
+    spy_status status = spyi_cu_open(given != NULL ? given->driver_library : NULL, &gpu->cu, error);
+    bool pushed;
+    if (status != SPY_OK) return status;
+    if (given != NULL && given->nvrtc_library != NULL) {
+        gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
+        if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (given != NULL && given->context != NULL)
+        status = spyi_cuda_take_context(gpu, desc, given->context, error);
+    else status = spyi_cuda_retain_context(gpu, desc, error);
+    if (status != SPY_OK) return status;
+    spyi_cuda_set_limits(gpu);
+    pushed = spyi_cuda_enter(gpu);
+    status = spyi_cuda_make_stream(gpu, error);
+    if (status == SPY_OK && given != NULL && given->stream != NULL)
+        status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)given->stream, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **out,
+                                    spyi_text *error) {
+    spyi_cuda_gpu *gpu = (spyi_cuda_gpu *)spyi_allocate(ctx, sizeof *gpu);
+    spy_status status;
+    *out = NULL;
+    if (gpu == NULL) {
+        spyi_text_add(error, "no host memory for the device");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    gpu->base.backend = spy_cuda_backend();
+    gpu->base.ctx = ctx;
+    gpu->open = 1;
+    spyi_mutex_init(&gpu->nvrtc_lock);
+    status = spyi_cuda_setup(gpu, desc, error);
+    if (status != SPY_OK) {
+        spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
+        return status;
+    }
+    spyi_logf(ctx, SPY_LOG_INFO, "CUDA device '%s', %s", gpu->base.limits.info.name,
+              gpu->base.limits.info.driver);
+    *out = (spyi_gpu *)(void *)gpu;
+    return SPY_OK;
+}
+
+// Also takes back a device that was made in part.
+SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spyi_context *ctx = gpu->base.ctx;
+    if (gpu->context != NULL) {
+        spyi_cu_context now = NULL;
+        bool pushed = spyi_cuda_enter(gpu);
+        if (gpu->stream != NULL && !gpu->lost) (void)gpu->cu.StreamSynchronize(gpu->stream);
+        spyi_cuda_destroy_staging(gpu);
+        spyi_cuda_destroy_time(gpu);
+        spyi_cuda_destroy_stream(gpu);
+        spyi_cuda_leave(gpu, pushed);
+        // A context that is current on this thread because it had none must not be left behind when it may die.
+        if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
+            now == gpu->context)
+            (void)gpu->cu.CtxSetCurrent(NULL);
+        if (gpu->primary) (void)gpu->cu.PrimaryCtxRelease(gpu->device);
+    }
+    free(gpu->nvrtc_path);
+    spyi_mutex_destroy(&gpu->nvrtc_lock);
+    spyi_free(ctx, gpu, sizeof *gpu);
+}
+
+// >>cuda/stream.c -------------------------------------------------------------------------------------------
+
+// The stream and how far it is: an event behind each batch of work. Launches reach the GPU at once; what a batch is good
+// for is to know when pages and blocks of the pool are free again.
+
+SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(!gpu->lost)) return SPY_OK;
+    spyi_text_add(error, "the device was lost earlier");
+    return SPY_ERROR_DEVICE_LOST;
+}
+
+// >>batches
+
+static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // the open batch has its slot, but not its number yet
+        if (gpu->batches[i].number <= gpu->finished && i != gpu->open % SPYI_CUDA_BATCHES)
+            spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
+}
+
+static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
+    while (gpu->finished + 1 < gpu->open && !gpu->lost) {
+        spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
+        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // a fault is found by whoever waits
+        gpu->finished++;
+    }
+    return gpu->finished;
+}
+
+static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi_text *error) {
+    spyi_cu_result result;
+    if (number <= gpu->finished) return SPY_OK;
+    result = gpu->cu.EventSynchronize(gpu->batches[number % SPYI_CUDA_BATCHES].event);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventSynchronize", error);
+    if (number > gpu->finished) gpu->finished = number;
+    return SPY_OK;
+}
+
+// The open batch is over; the slot of the next one is made free.
+static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cuda_batch *next = &gpu->batches[(gpu->open + 1) % SPYI_CUDA_BATCHES];
+    spy_status status = SPY_OK;
+    gpu->batches[gpu->open % SPYI_CUDA_BATCHES].number = gpu->open;
+    gpu->open++;
+    gpu->work = 0;
+    gpu->work_bytes = 0;
+    gpu->base.stats.submits++;
+    if (next->number > gpu->finished) status = spyi_cuda_wait_event(gpu, next->number, error);
+    spyi_cuda_collect(gpu);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result;
+    if (gpu->work == 0) return SPY_OK;
+    result = gpu->cu.EventRecord(gpu->batches[gpu->open % SPYI_CUDA_BATCHES].event, gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventRecord", error);
+    return spyi_cuda_next_batch(gpu, error);
+}
+
+SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(++gpu->work < SPYI_CUDA_BATCH_WORK && gpu->work_bytes < SPYI_CUDA_BATCH_BYTES))
+        return SPY_OK;
+    return spyi_cuda_end_batch(gpu, error);
+}
+
+// >>waiting
+
+// All that there is: the one wait that needs no event.
+static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
+    gpu->finished = gpu->work > 0 ? gpu->open : gpu->open - 1;
+    if (gpu->work > 0) return spyi_cuda_next_batch(gpu, error);
+    spyi_cuda_collect(gpu);
+    return SPY_OK;
+}
+
+static spy_status spyi_cuda_wait_time(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                      spyi_text *error) {
+    uint64_t begin = spyi_time_ns();
+    do {
+        spyi_cu_result result;
+        if (spyi_cuda_poll(gpu) >= number) return SPY_OK;
+        result = gpu->cu.EventQuery(gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES].event);
+        if (result != SPYI_CU_OK && result != SPYI_CU_NOT_READY)
+            return spyi_cuda_fail(gpu, result, "cuEventQuery", error);
+    } while (spyi_time_ns() - begin < timeout_ns);
+    spyi_text_add(error, "the work had not finished when the time was over");
+    return SPY_ERROR_NOT_READY;
+}
+
+SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                      spyi_text *error) {
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status != SPY_OK || number <= gpu->finished) return status;
+    bool all = number >= gpu->open || (number + 1 == gpu->open && gpu->work == 0);
+    if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
+    if (number >= gpu->open) {
+        status = spyi_cuda_end_batch(gpu, error);
+        if (status != SPY_OK) return status;
+        number = gpu->open - 1;
+    }
+    if (timeout_ns != UINT64_MAX) return spyi_cuda_wait_time(gpu, number, timeout_ns, error);
+    return spyi_cuda_wait_event(gpu, number, error);
+}
+
+// >>the table's
+
+SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *base) {
+    return spyi_cuda_cast(base)->open;
+}
+
+SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *base) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    uint64_t finished;
+    bool pushed;
+    if (gpu->lost) return gpu->open - 1; // nothing of a lost device runs any more
+    if (gpu->finished + 1 >= gpu->open) return gpu->finished;
+    pushed = spyi_cuda_enter(gpu);
+    finished = spyi_cuda_poll(gpu);
+    spyi_cuda_leave(gpu, pushed);
+    return finished;
+}
+
+SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *base, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    bool pushed;
+    if (status != SPY_OK || gpu->work == 0) return status;
+    pushed = spyi_cuda_enter(gpu);
+    status = spyi_cuda_end_batch(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *base, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_wait_for(gpu, submit, timeout_ns, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>streams
+
+// The new stream begins where the old one ends.
+SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    spyi_cu_context context = NULL;
+    spyi_cu_result result;
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status != SPY_OK) return status;
+    if (stream == NULL) stream = gpu->own_stream;
+    if (stream == gpu->stream) return SPY_OK;
+    if ((uintptr_t)stream > 2) { // the default streams' handles are of whatever context is current
+        result = gpu->cu.StreamGetCtx(stream, &context);
+        if (result != SPYI_CU_OK || context != gpu->context) {
+            if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
+            else
+                spyi_text_add(error, "the stream is of another context than the device '%s'",
+                              gpu->base.limits.info.name);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+    }
+    if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
+        gpu->stream = stream;
+        return SPY_OK;
+    }
+    gpu->work++; // the batch ends here even if it is empty: its event is what the new stream waits for
+    status = spyi_cuda_end_batch(gpu, error);
+    if (status != SPY_OK) return status;
+    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->open - 1) % SPYI_CUDA_BATCHES].event, 0);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
+    gpu->stream = stream;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.StreamCreate(&gpu->own_stream, SPYI_CU_STREAM_NON_BLOCKING);
+    uint32_t i;
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamCreate(&gpu->lane, SPYI_CU_STREAM_NON_BLOCKING);
+    for (i = 0; i < SPYI_CUDA_BATCHES && result == SPYI_CU_OK; i++)
+        result = gpu->cu.EventCreate(&gpu->batches[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
+    for (i = 0; i < SPYI_CUDA_STAGING_COUNT && result == SPYI_CU_OK; i++) {
+        result = gpu->cu.EventCreate(&gpu->upload[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
+        if (result == SPYI_CU_OK)
+            result = gpu->cu.EventCreate(&gpu->download[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
+    }
+    gpu->stream = gpu->own_stream;
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamCreate", error);
+}
+
+SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) {
+        spyi_cuda_free_pages(gpu, &gpu->batches[i].pages);
+        if (gpu->batches[i].event != NULL) (void)gpu->cu.EventDestroy(gpu->batches[i].event);
+    }
+    spyi_cuda_free_pages(gpu, &gpu->free_pages);
+    if (gpu->lane != NULL) (void)gpu->cu.StreamDestroy(gpu->lane);
+    if (gpu->own_stream != NULL) (void)gpu->cu.StreamDestroy(gpu->own_stream);
+}
+
+// >>cuda/time.c ---------------------------------------------------------------------------------------------
+
+// GPU times: events round a call, and a kernel of one thread that notes the GPU's clock in memory.
+
+// cuEventElapsedTime gives milliseconds in float: half a microsecond of resolution, as the events themselves have.
+
+SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *base, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    spyi_cu_result result = SPYI_CU_OK;
+    uint32_t i;
+    for (i = 0; i < 2 && status == SPY_OK && result == SPYI_CU_OK; i++)
+        if (gpu->time_events[i] == NULL)
+            result = gpu->cu.EventCreate(&gpu->time_events[i], SPYI_CU_EVENT_DEFAULT);
+    if (status == SPY_OK && result == SPYI_CU_OK)
+        result = gpu->cu.EventRecord(gpu->time_events[0], gpu->stream);
+    if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
+    if (status == SPY_OK) gpu->timing = 1;
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed;
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    spyi_cu_result result;
+    if (status != SPY_OK) return status;
+    if (gpu->timing == 0) {
+        spyi_text_add(error, "no time was begun");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    pushed = spyi_cuda_enter(gpu);
+    result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
+    if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
+    if (status == SPY_OK) gpu->timing = 2;
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    spyi_cu_result result;
+    bool pushed;
+    float ms = 0;
+    *ns = 0;
+    if (status != SPY_OK) return status;
+    if (gpu->timing != 2) {
+        spyi_text_add(error, "no time was taken");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    pushed = spyi_cuda_enter(gpu);
+    result = gpu->cu.EventSynchronize(gpu->time_events[1]);
+    if (result == SPYI_CU_OK)
+        result = gpu->cu.EventElapsedTime(&ms, gpu->time_events[0], gpu->time_events[1]);
+    if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventElapsedTime", error);
+    spyi_cuda_leave(gpu, pushed);
+    *ns = (uint64_t)((double)ms * 1e6);
+    return status;
+}
+
+// >>marks
+
+// The clock that all of a device's kernels share, in nanoseconds; its step is 32 ns to 1 us. Source: PTX ISA, %globaltimer.
+static const char spyi_cuda_mark_ptx[] = ".version 6.0\n"
+                                         ".target sm_50\n"
+                                         ".address_size 64\n"
+                                         ".visible .entry spyi_mark(.param .u64 to)\n"
+                                         "{\n"
+                                         "    .reg .u64 %place, %time;\n"
+                                         "    ld.param.u64 %place, [to];\n"
+                                         "    cvta.to.global.u64 %place, %place;\n"
+                                         "    mov.u64 %time, %globaltimer;\n"
+                                         "    st.global.u64 [%place], %time;\n"
+                                         "    ret;\n"
+                                         "}\n";
+
+static spy_status spyi_cuda_make_marks(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result = SPYI_CU_OK;
+    if (gpu->marks != 0 && gpu->mark != NULL) return SPY_OK;
+    if (gpu->marks == 0) result = gpu->cu.MemAlloc(&gpu->marks, SPYI_TIME_SLOTS * sizeof(uint64_t));
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuMemAlloc for timestamps", error);
+    if (gpu->mark_module == NULL) result = gpu->cu.ModuleLoadData(&gpu->mark_module, spyi_cuda_mark_ptx);
+    if (result == SPYI_CU_OK) result = gpu->cu.ModuleGetFunction(&gpu->mark, gpu->mark_module, "spyi_mark");
+    return result == SPYI_CU_OK
+               ? SPY_OK
+               : spyi_cuda_fail(gpu, result, "cuModuleLoadData of the timestamp kernel", error);
+}
+
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status == SPY_OK) status = spyi_cuda_make_marks(gpu, error);
+    if (status == SPY_OK) {
+        spyi_cu_pointer place = gpu->marks + slot * sizeof(uint64_t);
+        void *params[1];
+        spyi_cu_result result;
+        params[0] = &place;
+        result = gpu->cu.LaunchKernel(gpu->mark, 1, 1, 1, 1, 1, 1, 0, gpu->stream, params, NULL);
+        if (result != SPYI_CU_OK)
+            status = spyi_cuda_fail(gpu, result, "cuLaunchKernel of the timestamp kernel", error);
+    }
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                        bool barrier, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    (void)barrier;
+    if (status == SPY_OK) {
+        spyi_cu_result result =
+            gpu->cu.MemcpyAsync(to->address + offset, gpu->marks, count * sizeof(uint64_t), gpu->stream);
+        if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuMemcpyAsync of timestamps", error);
+    }
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < 2; i++)
+        if (gpu->time_events[i] != NULL) (void)gpu->cu.EventDestroy(gpu->time_events[i]);
+    if (gpu->mark_module != NULL) (void)gpu->cu.ModuleUnload(gpu->mark_module);
+    if (gpu->marks != 0) (void)gpu->cu.MemFree(gpu->marks);
+}
+
+// Profilers see the kernels' own names; NVTX, which has ranges, would be one more library.
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error) {
+    (void)gpu, (void)kind, (void)name, (void)error;
+    return SPY_OK;
+}
+
+// >>cuda/memory.c -------------------------------------------------------------------------------------------
+
+// Memory: chunks for the pool, and pinned pages for small uploads and parameters that lie in memory.
+
+static spyi_cu_result spyi_cuda_pinned(spyi_cuda_gpu *gpu, size_t size, spyi_chunk *chunk) {
+    spyi_cu_pointer address = 0;
+    spyi_cu_result result =
+        gpu->cu.MemHostAlloc(&chunk->mapped, size, SPYI_CU_HOST_ALLOC_PORTABLE | SPYI_CU_HOST_ALLOC_MAPPED);
+    if (result == SPYI_CU_OK) result = gpu->cu.MemHostGetDevicePointer(&address, chunk->mapped, 0);
+    if (result != SPYI_CU_OK && chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
+    if (result != SPYI_CU_OK) chunk->mapped = NULL;
+    chunk->address = chunk->handle = address;
+    return result;
+}
+
+SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, size_t size,
+                                            const char *label, spyi_chunk *chunk, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    spyi_cu_result result;
+    bool pushed;
+    memset(chunk, 0, sizeof *chunk);
+    if (status != SPY_OK) return status;
+    size = spyi_align(size, 256);
+    pushed = spyi_cuda_enter(gpu);
+    if (memory == SPYI_MEMORY_READBACK) {
+        result = spyi_cuda_pinned(gpu, size, chunk);
+    } else {
+        result = gpu->cu.MemAlloc(&chunk->address, size);
+        chunk->handle = chunk->address;
+    }
+    if (result == SPYI_CU_OK) {
+        chunk->size = size;
+        chunk->memory = gpu; // ours to free
+        gpu->base.stats.driver_allocations++;
+    } else {
+        size_t unused = 0, total = 0;
+        bool named = label != NULL && label[0] != '\0';
+        (void)gpu->cu.MemGetInfo(&unused, &total);
+        spyi_text_add(error, "%llu bytes were asked for%s%s%s, %llu of %llu are free; ",
+                      (unsigned long long)size, named ? " for '" : "", named ? label : "", named ? "'" : "",
+                      (unsigned long long)unused, (unsigned long long)total);
+        status = spyi_cuda_fail(gpu, result, memory == SPYI_MEMORY_READBACK ? "cuMemHostAlloc" : "cuMemAlloc",
+                                error);
+        memset(chunk, 0, sizeof *chunk);
+    }
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    if (chunk->memory != NULL) { // imported ones are the program's
+        bool pushed = spyi_cuda_enter(gpu);
+        if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
+        else (void)gpu->cu.MemFree(chunk->address);
+        spyi_cuda_leave(gpu, pushed);
+    }
+    memset(chunk, 0, sizeof *chunk);
+}
+
+// >>pages
+
+static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
+    if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
+    if (page->device != 0) (void)gpu->cu.MemFree(page->device);
+    spyi_free(gpu->base.ctx, page, sizeof *page);
+}
+
+static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_page **out,
+                                     spyi_text *error) {
+    spyi_cuda_page *page = (spyi_cuda_page *)spyi_allocate(gpu->base.ctx, sizeof *page);
+    void *host = NULL;
+    spyi_cu_result result;
+    if (page == NULL) {
+        spyi_text_add(error, "no host memory for a page of parameters");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    page->size = size;
+    result = gpu->cu.MemHostAlloc(&host, size, SPYI_CU_HOST_ALLOC_PORTABLE);
+    page->host = (char *)host;
+    if (result == SPYI_CU_OK) result = gpu->cu.MemAlloc(&page->device, size);
+    if (result != SPYI_CU_OK) {
+        spy_status status = spyi_cuda_fail(gpu, result, "a page of pinned memory: cuMemHostAlloc", error);
+        spyi_cuda_free_page(gpu, page);
+        return status;
+    }
+    gpu->base.stats.driver_allocations++;
+    *out = page;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
+                                        spyi_text *error) {
+    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages, *page = *list;
+    size_t rounded = spyi_align(size, 256); // as well aligned as cuMemAlloc's
+    if (page == NULL || page->size - page->used < rounded) {
+        if (rounded <= SPYI_CUDA_PAGE_SIZE && gpu->free_pages != NULL) {
+            page = gpu->free_pages;
+            gpu->free_pages = page->next;
+        } else {
+            spy_status status = spyi_cuda_new_page(
+                gpu, rounded > SPYI_CUDA_PAGE_SIZE ? rounded : SPYI_CUDA_PAGE_SIZE, &page, error);
+            if (status != SPY_OK) return status;
+        }
+        page->used = 0;
+        page->next = *list;
+        *list = page;
+    }
+    *host = page->host + page->used;
+    *device = page->device + page->used;
+    page->used += rounded;
+    gpu->work_bytes += rounded;
+    return SPY_OK;
+}
+
+// Their work is done. Larger ones than usual were for one use only.
+SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages) {
+    while (*pages != NULL) {
+        spyi_cuda_page *page = *pages;
+        *pages = page->next;
+        if (page->size > SPYI_CUDA_PAGE_SIZE) {
+            spyi_cuda_free_page(gpu, page);
+            continue;
+        }
+        page->next = gpu->free_pages;
+        gpu->free_pages = page;
+    }
+}
+
+SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages) {
+    while (*pages != NULL) {
+        spyi_cuda_page *page = *pages;
+        *pages = page->next;
+        spyi_cuda_free_page(gpu, page);
+    }
+}
+
+// >>cuda/kernel.c -------------------------------------------------------------------------------------------
+
+// Kernels: device code to a module, and launches. The hot path is spyi_cuda_dispatch: no allocation, no lock, no formatting.
+
+// >>making
+
+// Free-threaded: the first kernel opens NVRTC, under a lock.
+static spy_status spyi_cuda_need_nvrtc(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spy_status status = SPY_OK;
+    spyi_mutex_lock(&gpu->nvrtc_lock);
+    if (gpu->nvrtc.library == NULL) {
+        status = spyi_nvrtc_open(gpu->nvrtc_path, &gpu->nvrtc, error);
+        if (status == SPY_OK)
+            spyi_logf(gpu->base.ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", gpu->nvrtc.major, gpu->nvrtc.minor,
+                      gpu->nvrtc.path);
+    }
+    spyi_mutex_unlock(&gpu->nvrtc_lock);
+    return status;
+}
+
+static spy_status spyi_cuda_check_kernel(const spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc,
+                                         spyi_text *error) {
+    const spyi_limits *limits = &gpu->base.limits;
+    if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
+                      limits->max_block_bytes);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > limits->max_uniforms) {
+        spyi_text_add(error,
+                      "the kernel has %u parameters and %u uniform buffers, at most %u and %u are possible",
+                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, limits->max_uniforms);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+// The loaded module, its function, and where its global parameters lie.
+static spy_status spyi_cuda_load(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const spyi_text *code,
+                                 const char *entry, spyi_cuda_kernel *kernel, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, spyi_text_str(code));
+    int most = 0, registers = 0;
+    uint32_t i;
+    if (result != SPYI_CU_OK) {
+        spy_status status = spyi_cuda_fail(gpu, result, "cuModuleLoadData", error);
+        spyi_text_add(error, " for kernel '%s'", kernel->label);
+        if (result == SPYI_CU_NO_BINARY_FOR_GPU || result == SPYI_CU_UNSUPPORTED_PTX)
+            spyi_text_add(
+                error,
+                "; NVRTC %d.%d made it for a driver of CUDA %d.%d: an NVRTC no newer than the driver does",
+                gpu->nvrtc.major, gpu->nvrtc.minor, gpu->cu.version / 1000, gpu->cu.version % 1000 / 10);
+        return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
+    }
+    result = gpu->cu.ModuleGetFunction(&kernel->function, kernel->module, entry);
+    if (result == SPYI_CU_OK)
+        result = gpu->cu.FuncGetAttribute(&most, SPYI_CU_FUNC_MAX_THREADS, kernel->function);
+    if (result == SPYI_CU_OK)
+        result = gpu->cu.FuncGetAttribute(&registers, SPYI_CU_FUNC_REGISTERS, kernel->function);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetFunction", error);
+    if (desc->group_size > (uint32_t)most) {
+        spyi_text_add(error,
+                      "kernel '%s' takes %d registers a thread, so its groups can have %d threads, not %u",
+                      kernel->label, registers, most, desc->group_size);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (i = 0; i < desc->uniform_count; i++) {
+        if (desc->uniform_places[i].holder != SPYI_HOLDER_NONE) continue;
+        result = gpu->cu.ModuleGetGlobal(&kernel->globals, &kernel->globals_size, kernel->module,
+                                         "SLANG_globalParams");
+        if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetGlobal", error);
+    }
+    return SPY_OK;
+}
+
+static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+    if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
+    spyi_free(gpu->base.ctx, kernel->places, kernel->uniform_count * sizeof *kernel->places);
+    spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+}
+
+static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc) {
+    spyi_cuda_kernel *kernel = (spyi_cuda_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
+    if (kernel == NULL) return NULL;
+    kernel->block_size = desc->block_size;
+    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
+    kernel->param_count = kernel->block_by_address ? 1 : desc->param_count;
+    if (desc->param_count > 0) memcpy(kernel->params, desc->params, desc->param_count * sizeof *desc->params);
+    memcpy(kernel->group, desc->group, sizeof kernel->group);
+    (void)snprintf(kernel->label, sizeof kernel->label, "%s",
+                   desc->label != NULL ? desc->label : desc->entry);
+    if (desc->uniform_count == 0) return kernel;
+    kernel->places =
+        (spyi_uniform_place *)spyi_allocate(gpu->base.ctx, desc->uniform_count * sizeof *kernel->places);
+    if (kernel->places == NULL) {
+        spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+        return NULL;
+    }
+    kernel->uniform_count = desc->uniform_count;
+    memcpy(kernel->places, desc->uniform_places, desc->uniform_count * sizeof *kernel->places);
+    return kernel;
+}
+
+SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                           spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spyi_cuda_kernel *kernel;
+    spyi_text code = { NULL, 0, 0 };
+    char *entry = NULL;
+    spy_status status = spyi_cuda_check_kernel(gpu, desc, error);
+    *out = NULL;
+    if (status == SPY_OK) status = spyi_cuda_need_nvrtc(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_compile(gpu->base.ctx, &gpu->nvrtc, gpu->arch, desc, &code, &entry, error);
+    kernel = status == SPY_OK ? spyi_cuda_new_kernel(gpu, desc) : NULL;
+    if (status == SPY_OK && kernel == NULL) {
+        spyi_text_add(error, "no host memory for a kernel");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == SPY_OK) {
+        bool pushed = spyi_cuda_enter(gpu);
+        status = spyi_cuda_load(gpu, desc, &code, entry, kernel, error);
+        if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
+        else *out = (spyi_kernel *)(void *)kernel;
+        spyi_cuda_leave(gpu, pushed);
+    }
+    free(entry);
+    spyi_text_free(&code);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_free_kernel(gpu, (spyi_cuda_kernel *)(void *)handle);
+    spyi_cuda_leave(gpu, pushed);
+}
+
+// >>launching
+
+static spy_status spyi_cuda_put(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const void *data, size_t size,
+                                spyi_text *error) {
+    spyi_cu_result result = gpu->cu.MemcpyHtoDAsync(to, data, size, gpu->stream);
+    return result == SPYI_CU_OK ? SPY_OK
+                                : spyi_cuda_fail(gpu, result, "cuMemcpyHtoDAsync of parameters", error);
+}
+
+// Uniform buffers into pages, those that hold others after their addresses are known: they stand before them. The
+// addresses that the block holds go into `block`, a copy.
+static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                         const spyi_uniform *uniforms, char *block, spyi_text *error) {
+    char *host[SPYI_CUDA_MOST_PARAMS];
+    spyi_cu_pointer device[SPYI_CUDA_MOST_PARAMS];
+    spy_status status = SPY_OK;
+    uint32_t i;
+    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
+        const spyi_uniform_place *place = &kernel->places[i];
+        if (uniforms[i].size == 0) continue; // the kernel has no use for it
+        status = spyi_cuda_take_bytes(gpu, uniforms[i].size, &host[i], &device[i], error);
+        if (status != SPY_OK) return status;
+        memcpy(host[i], uniforms[i].data, uniforms[i].size);
+        if (place->holder == SPYI_HOLDER_NONE) device[i] = kernel->globals;
+        else
+            memcpy((place->holder == SPYI_HOLDER_BLOCK ? block : host[place->holder]) + place->offset,
+                   &device[i], sizeof device[i]);
+    }
+    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
+        size_t size = uniforms[i].size;
+        if (size == 0) continue;
+        if (kernel->places[i].holder == SPYI_HOLDER_NONE && size > kernel->globals_size)
+            size = kernel->globals_size;
+        status = spyi_cuda_put(gpu, device[i], host[i], size, error);
+    }
+    return status;
+}
+
+// What a launch needs beyond the block as it is: uniform buffers, a block in memory.
+static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                    const spyi_dispatch *dispatch, const char **block,
+                                    spyi_cu_pointer *address, spyi_text *error) {
+    char *copy;
+    spy_status status;
+    // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
+    status = spyi_cuda_take_bytes(gpu, kernel->block_size + 8u, &copy, address, error);
+    if (status != SPY_OK) return status;
+    if (kernel->block_size > 0) memcpy(copy, dispatch->block, kernel->block_size);
+    if (kernel->uniform_count > 0)
+        status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, copy, error);
+    if (status == SPY_OK && kernel->block_by_address)
+        status = spyi_cuda_put(gpu, *address, copy, kernel->block_size, error);
+    *block = kernel->block_by_address ? (const char *)address : copy;
+    return status;
+}
+
+static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
+                                   const spyi_dispatch *dispatch, spyi_text *error) {
+    const char *block = (const char *)dispatch->block;
+    const uint32_t *groups = dispatch->groups;
+    uint32_t counts[3], i, slot;
+    void *params[SPYI_CUDA_MOST_PARAMS];
+    spyi_cu_pointer address = 0;
+    spyi_cu_result result;
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status != SPY_OK) return status;
+    if (!SPYI_LIKELY(kernel->uniform_count == 0 && !kernel->block_by_address)) {
+        status = spyi_cuda_prepare(gpu, kernel, dispatch, &block, &address, error);
+        if (status != SPY_OK) return status;
+    }
+    if (!SPYI_LIKELY(dispatch->indirect == 0)) {
+        // CUDA reads no group counts from memory: the host does, and waits for all work before.
+        status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
+                                      sizeof counts, gpu->stream, error);
+        if (status != SPY_OK) return status;
+        groups = counts;
+    }
+    for (i = 0; i < kernel->param_count; i++) // the driver only reads
+        params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
+    if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
+        result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
+                                      kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
+        if (!SPYI_LIKELY(result == SPYI_CU_OK)) {
+            status = spyi_cuda_fail(gpu, result, "cuLaunchKernel", error);
+            spyi_text_add(error, " for kernel '%s', %u x %u x %u groups of %u x %u x %u threads",
+                          kernel->label, groups[0], groups[1], groups[2], kernel->group[0], kernel->group[1],
+                          kernel->group[2]);
+            return status;
+        }
+    }
+    gpu->base.stats.dispatches++;
+    slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
+    memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
+    gpu->recent_batch[slot] = gpu->open;
+    return spyi_cuda_worked(gpu, error);
+}
+
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>cuda/transfer.c -----------------------------------------------------------------------------------------
+
+// Copies, fills, and host memory to and from the device. Uploads go through the stream in the order of work, by pinned
+// memory; downloads wait for what they read and no more, on a stream of their own. Large ones run in pieces: the CPU copies
+// one, with several threads, while the GPU transfers another. Host memory that the program has pinned goes without.
+
+#define SPYI_CUDA_COPY_THREADS 8u                 // an H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
+#define SPYI_CUDA_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
+
+// >>copying by the CPU
+
+typedef struct spyi_cuda_copy_job {
+    char *to;
+    const char *from;
+    size_t size;
+    spyi_thread thread;
+    bool started;
+} spyi_cuda_copy_job;
+
+static void spyi_cuda_copy_part(void *arg) {
+    spyi_cuda_copy_job *job = (spyi_cuda_copy_job *)arg;
+    memcpy(job->to, job->from, job->size);
+}
+
+// memcpy by several threads. One that cannot be started has its part copied here.
+static void spyi_cuda_copy_memory(void *to, const void *from, size_t size) {
+    spyi_cuda_copy_job jobs[SPYI_CUDA_COPY_THREADS];
+    size_t part = spyi_align(size / SPYI_CUDA_COPY_THREADS, 4096), begin = 0;
+    uint32_t i;
+    if (size < SPYI_CUDA_COPY_PARALLEL) {
+        memcpy(to, from, size);
+        return;
+    }
+    for (i = 0; i < SPYI_CUDA_COPY_THREADS; i++) {
+        bool last = i + 1 == SPYI_CUDA_COPY_THREADS;
+        jobs[i].to = (char *)to + begin;
+        jobs[i].from = (const char *)from + begin;
+        jobs[i].size = last ? size - begin : part;
+        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_cuda_copy_part, &jobs[i]);
+        if (!jobs[i].started) spyi_cuda_copy_part(&jobs[i]);
+        begin += jobs[i].size;
+    }
+    for (i = 0; i < SPYI_CUDA_COPY_THREADS; i++) {
+        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
+    }
+}
+
+// Whether CUDA knows host memory as pinned, so that it can be read and written without a copy of ours between.
+static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
+    unsigned type = 0;
+    return gpu->cu.PointerGetAttribute(&type, SPYI_CU_POINTER_MEMORY_TYPE,
+                                       (spyi_cu_pointer)(uintptr_t)memory) == SPYI_CU_OK &&
+           type == SPYI_CU_MEMORY_TYPE_HOST;
+}
+
+// A staging buffer of at least `size` bytes that nothing uses any more. Pinned memory costs 0.4 ms a MiB on an H200's host,
+// so that small needs get a small one first.
+static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
+                                  spyi_text *error) {
+    spyi_cu_result result = SPYI_CU_OK;
+    if (staging->used) result = gpu->cu.EventSynchronize(staging->event);
+    if (result == SPYI_CU_OK) staging->used = false;
+    if (result == SPYI_CU_OK && staging->size < size) {
+        size_t want =
+            size <= SPYI_CUDA_STAGING_SIZE / 8 ? SPYI_CUDA_STAGING_SIZE / 8 : SPYI_CUDA_STAGING_SIZE;
+        if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
+        staging->host = NULL;
+        staging->size = 0;
+        result = gpu->cu.MemHostAlloc(&staging->host, want, SPYI_CU_HOST_ALLOC_PORTABLE);
+        if (result == SPYI_CU_OK) staging->size = want;
+        else staging->host = NULL;
+        gpu->base.stats.driver_allocations++;
+    }
+    return result == SPYI_CU_OK ? SPY_OK
+                                : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
+}
+
+static spy_status spyi_cuda_moved(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
+                                  spyi_text *error) {
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, what, error);
+}
+
+// >>on the device
+
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t to_offset,
+                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                  spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    (void)barrier;
+    if (status == SPY_OK)
+        status = spyi_cuda_moved(gpu,
+                                 gpu->cu.MemcpyAsync(to->address + to_offset, from->address + from_offset,
+                                                     (size_t)size, gpu->stream),
+                                 "cuMemcpyAsync", error);
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                  uint32_t pattern, bool barrier, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    (void)barrier;
+    if (status == SPY_OK)
+        status = spyi_cuda_moved(
+            gpu, gpu->cu.MemsetD32Async(to->address + offset, pattern, (size_t)(size / 4), gpu->stream),
+            "cuMemsetD32Async", error);
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>uploads
+
+static spy_status spyi_cuda_upload_page(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const void *data,
+                                        uint64_t size, spyi_text *error) {
+    char *host;
+    spyi_cu_pointer unused;
+    spy_status status = spyi_cuda_take_bytes(gpu, (size_t)size, &host, &unused, error);
+    if (status != SPY_OK) return status;
+    memcpy(host, data, (size_t)size);
+    return spyi_cuda_moved(gpu, gpu->cu.MemcpyHtoDAsync(to, host, (size_t)size, gpu->stream),
+                           "cuMemcpyHtoDAsync", error);
+}
+
+// `data` may change when this returns: the wait is for the transfer itself.
+static spy_status spyi_cuda_upload_pinned(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const void *data,
+                                          uint64_t size, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.MemcpyHtoDAsync(to, data, (size_t)size, gpu->stream);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamSynchronize(gpu->stream);
+    return spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
+}
+
+static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const char *data,
+                                          uint64_t size, spyi_text *error) {
+    spy_status status = SPY_OK;
+    while (size > 0 && status == SPY_OK) {
+        spyi_cuda_staging *staging = &gpu->upload[gpu->upload_next];
+        size_t piece = size < SPYI_CUDA_STAGING_SIZE ? (size_t)size : SPYI_CUDA_STAGING_SIZE;
+        spyi_cu_result result;
+        gpu->upload_next = (gpu->upload_next + 1) % SPYI_CUDA_STAGING_COUNT;
+        status = spyi_cuda_ready(gpu, staging, piece, error);
+        if (status != SPY_OK) return status;
+        spyi_cuda_copy_memory(staging->host, data, piece);
+        result = gpu->cu.MemcpyHtoDAsync(to, staging->host, piece, gpu->stream);
+        if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(staging->event, gpu->stream);
+        staging->used = true;
+        status = spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
+        to += piece;
+        data += piece;
+        size -= piece;
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
+                                    uint64_t size, bool barrier, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    spyi_cu_pointer at = to->address + offset;
+    (void)barrier;
+    if (status != SPY_OK) {
+        spyi_cuda_leave(gpu, pushed);
+        return status;
+    }
+    if (size <= SPYI_CUDA_SMALL_UPLOAD) status = spyi_cuda_upload_page(gpu, at, data, size, error);
+    else if (spyi_cuda_is_pinned(gpu, data)) status = spyi_cuda_upload_pinned(gpu, at, data, size, error);
+    else status = spyi_cuda_upload_staged(gpu, at, (const char *)data, size, error);
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>downloads
+
+SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_pointer from, size_t size,
+                                        spyi_cu_stream stream, spyi_text *error) {
+    spyi_cu_result result = SPYI_CU_OK;
+    if (gpu->bounce == NULL) {
+        result = gpu->cu.MemHostAlloc(&gpu->bounce, SPYI_CUDA_SMALL_UPLOAD, SPYI_CU_HOST_ALLOC_PORTABLE);
+        if (result != SPYI_CU_OK) gpu->bounce = NULL;
+        gpu->base.stats.driver_allocations++;
+    }
+    if (result == SPYI_CU_OK) result = gpu->cu.MemcpyDtoHAsync(gpu->bounce, from, size, stream);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamSynchronize(stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuMemcpyDtoHAsync", error);
+    memcpy(data, gpu->bounce, size);
+    return SPY_OK;
+}
+
+// Pieces through pinned memory, on `stream`.
+static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from,
+                                            uint64_t size, spyi_cu_stream stream, spyi_text *error) {
+    uint64_t asked = 0, done = 0; // bytes
+    uint32_t ask = 0, take = 0;   // pieces
+    spy_status status = SPY_OK;
+    while (done < size && status == SPY_OK) {
+        if (asked < size && ask - take < SPYI_CUDA_STAGING_COUNT) {
+            spyi_cuda_staging *staging = &gpu->download[ask++ % SPYI_CUDA_STAGING_COUNT];
+            size_t piece =
+                size - asked < SPYI_CUDA_STAGING_SIZE ? (size_t)(size - asked) : SPYI_CUDA_STAGING_SIZE;
+            spyi_cu_result result;
+            status = spyi_cuda_ready(gpu, staging, piece, error);
+            if (status != SPY_OK) break;
+            result = gpu->cu.MemcpyDtoHAsync(staging->host, from + asked, piece, stream);
+            if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(staging->event, stream);
+            staging->used = true;
+            status = spyi_cuda_moved(gpu, result, "cuMemcpyDtoHAsync", error);
+            asked += piece;
+        } else {
+            spyi_cuda_staging *staging = &gpu->download[take++ % SPYI_CUDA_STAGING_COUNT];
+            size_t piece =
+                size - done < SPYI_CUDA_STAGING_SIZE ? (size_t)(size - done) : SPYI_CUDA_STAGING_SIZE;
+            status = spyi_cuda_ready(gpu, staging, piece, error); // waits for the transfer
+            if (status == SPY_OK) spyi_cuda_copy_memory(data + done, staging->host, piece);
+            done += piece;
+        }
+    }
+    return status;
+}
+
+// Work up to `after` has been begun before, on the stream; `lane` waits for that and no more.
+static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_stream *stream,
                                    spyi_text *error) {
-    (void)ctx;
-    (void)desc;
-    *gpu = NULL;
-    spyi_text_add(error, "this backend is not built yet (CUDA); use spy_vk_backend()");
-    return SPY_ERROR_UNSUPPORTED;
+    spyi_cu_result result;
+    *stream = gpu->stream;
+    if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
+    if (after >= gpu->open) return SPY_OK; // all that there is
+    *stream = gpu->lane;
+    if (after <= gpu->finished) return SPY_OK;
+    result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);
+    return spyi_cuda_moved(gpu, result, "cuStreamWaitEvent", error);
 }
 
-// Without a device none of the other functions can be reached.
+static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
+                                  uint64_t after, spyi_text *error) {
+    spyi_cu_stream stream;
+    spyi_cu_result result;
+    spy_status status = spyi_cuda_follow(gpu, after, &stream, error);
+    if (status != SPY_OK) return status;
+    if (size > SPYI_CUDA_SMALL_UPLOAD && !spyi_cuda_is_pinned(gpu, data))
+        return spyi_cuda_download_staged(gpu, data, from, size, stream, error);
+    if (size > SPYI_CUDA_SMALL_UPLOAD) {
+        result = gpu->cu.MemcpyDtoHAsync(data, from, (size_t)size, stream);
+        if (result == SPYI_CU_OK) result = gpu->cu.StreamSynchronize(stream);
+        return spyi_cuda_moved(gpu, result, "cuMemcpyDtoHAsync", error);
+    }
+    return spyi_cuda_read_small(gpu, data, from, (size_t)size, stream, error);
+}
+
+SPYI_FN spy_status spyi_cuda_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status == SPY_OK && from->mapped != NULL) {
+        status = spyi_cuda_wait_for(gpu, after, UINT64_MAX, error);
+        if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
+    } else if (status == SPY_OK) {
+        status = spyi_cuda_fetch(gpu, (char *)data, from->address + offset, size, after, error);
+    }
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu) {
+    uint32_t i;
+    if (gpu->bounce != NULL) (void)gpu->cu.MemFreeHost(gpu->bounce);
+    for (i = 0; i < 2 * SPYI_CUDA_STAGING_COUNT; i++) {
+        spyi_cuda_staging *staging =
+            i < SPYI_CUDA_STAGING_COUNT ? &gpu->upload[i] : &gpu->download[i - SPYI_CUDA_STAGING_COUNT];
+        if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
+        if (staging->event != NULL) (void)gpu->cu.EventDestroy(staging->event);
+    }
+}
+
+// >>cuda/interop.c ------------------------------------------------------------------------------------------
+
+// Bringing one's own: streams, the context, tensors over the program's device memory.
+
+static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *function) {
+    spyi_cuda_gpu *gpu;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    gpu = (spyi_cuda_gpu *)(void *)spyi_device_gpu(device, "cuda", function);
+    if (gpu == NULL) spyi_leave(device);
+    return gpu;
+}
+
+spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
+    static const char function[] = "spy_cuda_set_stream";
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status;
+    bool pushed;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    pushed = spyi_cuda_enter(gpu);
+    status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)stream, &error);
+    spyi_cuda_leave(gpu, pushed);
+    if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return status;
+}
+
+void *spy_cuda_get_stream(spy_device *device) {
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, "spy_cuda_get_stream");
+    void *stream = gpu != NULL ? (void *)gpu->stream : NULL;
+    if (gpu != NULL) spyi_leave(device);
+    return stream;
+}
+
+void *spy_cuda_get_context(spy_device *device) {
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, "spy_cuda_get_context");
+    void *context = gpu != NULL ? (void *)gpu->context : NULL;
+    if (gpu != NULL) spyi_leave(device);
+    return context;
+}
+
+spy_status spy_cuda_make_current(spy_device *device) {
+    static const char function[] = "spy_cuda_make_current";
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
+    spyi_cu_result result;
+    spy_status status = SPY_OK;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    result = gpu->cu.CtxSetCurrent(gpu->context);
+    if (result != SPYI_CU_OK) {
+        spyi_text error = { NULL, 0, 0 };
+        status = spyi_cuda_fail(gpu, result, "cuCtxSetCurrent", &error);
+        (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(&error));
+        spyi_text_free(&error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// The whole allocation, so that tensors over parts of it share their hazards.
+static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t size_bytes,
+                                  spyi_chunk *chunk, spyi_text *error) {
+    int ordinal = -1;
+    spyi_cu_pointer start = 0;
+    size_t size = 0;
+    spyi_cu_result result = gpu->cu.PointerGetAttribute(&ordinal, SPYI_CU_POINTER_DEVICE_ORDINAL, address);
+    memset(chunk, 0, sizeof *chunk);
+    if (result != SPYI_CU_OK || ordinal != gpu->device) {
+        if (result != SPYI_CU_OK)
+            spyi_text_add(error, "0x%llx is no memory of CUDA's", (unsigned long long)address);
+        else
+            spyi_text_add(error, "0x%llx is memory of device %d, this one is device %d, '%s'",
+                          (unsigned long long)address, ordinal + 1, gpu->device + 1,
+                          gpu->base.limits.info.name);
+        return false;
+    }
+    if (gpu->cu.PointerGetAttribute(&start, SPYI_CU_POINTER_RANGE_START, address) != SPYI_CU_OK ||
+        gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
+        start = address; // memory that is mapped otherwise
+        size = (size_t)size_bytes;
+    }
+    if (size_bytes > start + size - address) {
+        spyi_text_add(error, "%llu bytes were given, the allocation has %llu from 0x%llx on",
+                      (unsigned long long)size_bytes, (unsigned long long)(start + size - address),
+                      (unsigned long long)address);
+        return false;
+    }
+    chunk->handle = chunk->address = start;
+    chunk->size = size;
+    return true;
+}
+
+spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
+                                   const spy_tensor_desc *desc) {
+    static const char function[] = "spy_cuda_create_tensor";
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
+    spyi_text error = { NULL, 0, 0 };
+    spy_tensor *tensor = NULL;
+    spyi_chunk chunk;
+    bool pushed;
+    if (gpu == NULL) return NULL;
+    pushed = spyi_cuda_enter(gpu);
+    if (address == 0 || desc == NULL || desc->data != NULL)
+        (void)spyi_fail(gpu->base.ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s", function,
+                        address == 0   ? "the address is 0"
+                        : desc == NULL ? "desc is NULL"
+                                       : "desc->data must be NULL: the memory has the contents");
+    else if (!spyi_cuda_find_memory(gpu, address, size_bytes, &chunk, &error))
+        (void)spyi_fail(gpu->base.ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s", function, spyi_text_str(&error));
+    else tensor = spyi_import_tensor(device, function, &chunk, address - chunk.address, size_bytes, desc);
+    spyi_cuda_leave(gpu, pushed);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return tensor;
+}
+
+// >>cuda/backend.c ------------------------------------------------------------------------------------------
+
+// The CUDA backend's table.
+
+// In the order of struct spyi_backend.
+// clang-format off
 static const struct spyi_backend spyi_cuda_table = {
     "cuda",
     spyi_cuda_enumerate,
     spyi_cuda_create,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
-    NULL,
+    spyi_cuda_destroy,
+    spyi_cuda_allocate_chunk,
+    spyi_cuda_free_chunk,
+    spyi_cuda_create_kernel,
+    spyi_cuda_destroy_kernel,
+    spyi_cuda_dispatch,
+    spyi_cuda_copy,
+    spyi_cuda_fill,
+    spyi_cuda_upload,
+    spyi_cuda_download,
+    spyi_cuda_time_begin,
+    spyi_cuda_time_end,
+    spyi_cuda_time_elapsed,
+    spyi_cuda_open_submit,
+    spyi_cuda_finished_submit,
+    spyi_cuda_submit,
+    spyi_cuda_wait,
+    spyi_cuda_label,
+    spyi_cuda_time_mark,
+    spyi_cuda_time_store,
 };
+// clang-format on
 
 const spy_backend *spy_cuda_backend(void) {
     return &spyi_cuda_table;

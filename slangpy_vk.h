@@ -72,7 +72,8 @@ spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_
 spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
 // A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
-// transfer source and destination; indirect buffer for group counts). desc->data must be NULL. The buffer
+// transfer source and destination; indirect buffer for group counts, uniform and storage texel buffer for
+// Buffer<T> and RWBuffer<T>). desc->data must be NULL. The buffer
 // must outlive the tensor and all calls with it.
 spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
                                  const spy_tensor_desc *desc);
@@ -833,6 +834,7 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
     X(core.features, shaderStorageImageExtendedFormats)                                                      \
     X(core.features, shaderStorageImageReadWithoutFormat)                                                    \
     X(core.features, shaderStorageImageWriteWithoutFormat)                                                   \
+    X(core.features, shaderStorageBufferArrayDynamicIndexing)                                                \
     X(v11, storageBuffer16BitAccess)                                                                         \
     X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
     X(v11, storagePushConstant16)                                                                            \
@@ -848,6 +850,11 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
     X(v12, shaderSubgroupExtendedTypes)                                                                      \
     X(v12, vulkanMemoryModel)                                                                                \
     X(v12, vulkanMemoryModelDeviceScope)                                                                     \
+    X(v12, shaderUniformTexelBufferArrayDynamicIndexing)                                                     \
+    X(v12, shaderStorageTexelBufferArrayDynamicIndexing)                                                     \
+    X(v12, shaderStorageBufferArrayNonUniformIndexing)                                                       \
+    X(v12, shaderUniformTexelBufferArrayNonUniformIndexing)                                                  \
+    X(v12, shaderStorageTexelBufferArrayNonUniformIndexing)                                                  \
     X(v13, subgroupSizeControl)                                                                              \
     X(v13, computeFullSubgroups)                                                                             \
     X(v13, maintenance4)                                                                                     \
@@ -911,6 +918,7 @@ typedef struct spyi_vk_feature_set {
     X(GetPhysicalDeviceProperties)                                                                           \
     X(GetPhysicalDeviceProperties2)                                                                          \
     X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceFormatProperties)                                                                     \
     X(GetPhysicalDeviceMemoryProperties)                                                                     \
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
     X(CreateDevice)                                                                                          \
@@ -960,6 +968,8 @@ typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
     spyi_chunk chunk; // mapped
     size_t used;      // bytes
+    VkBufferView *views; // that the same work uses
+    uint32_t view_count, view_capacity;
 } spyi_vk_page;
 
 // One command buffer with what must live until it has been executed. Number n uses slot n % SPYI_VK_BATCHES.
@@ -986,10 +996,23 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Kernels with equal push constants and numbers of bindings share one.
+// Neighbouring bindings of a kernel that one write fills: buffers of one type, or one array of them.
+typedef struct spyi_vk_run {
+    uint32_t first, count;
+    VkDescriptorType type;
+} spyi_vk_run;
+
+// What a layout is made of; unused slots are zero.
+typedef struct spyi_vk_shape {
+    uint32_t push_size; // multiple of 4: the block, or 8 for its address
+    uint32_t binding_count, uniform_count;
+    spyi_slot slots[SPYI_VK_MAX_BINDINGS];
+} spyi_vk_shape;
+
+// Kernels of equal shapes share one.
 typedef struct spyi_vk_layout {
     struct spyi_vk_layout *next;
-    uint32_t push_size, binding_count, uniform_count;
+    spyi_vk_shape shape;
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
 } spyi_vk_layout;
@@ -998,8 +1021,9 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     uint32_t block_size;
-    uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count, uniform_count;
+    spyi_vk_shape shape;
+    uint32_t run_count;
+    spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
     bool block_by_address;
     char label[64]; // cut off
 } spyi_vk_kernel;
@@ -1108,10 +1132,14 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // `size` bytes that live as long as the batch (external: the engine's command buffer).
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+                                     VkBufferView *view, spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
 // >>kernel.c
+// Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
+SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                          spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
@@ -1284,6 +1312,7 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
     SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics),
     SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16),
+    SPYI_VK_CAP_FEATURE(30, StorageBufferArrayDynamicIndexing, shaderStorageBufferArrayDynamicIndexing),
     SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8),
     SPYI_VK_CAP(43, Sampled1D),
     SPYI_VK_CAP(44, Image1D),
@@ -1316,6 +1345,17 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3),
     SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4),
     SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock),
+    SPYI_VK_CAP(5301, ShaderNonUniform),
+    SPYI_VK_CAP_FEATURE(5304, UniformTexelBufferArrayDynamicIndexing,
+                        shaderUniformTexelBufferArrayDynamicIndexing),
+    SPYI_VK_CAP_FEATURE(5305, StorageTexelBufferArrayDynamicIndexing,
+                        shaderStorageTexelBufferArrayDynamicIndexing),
+    SPYI_VK_CAP_FEATURE(5308, StorageBufferArrayNonUniformIndexing,
+                        shaderStorageBufferArrayNonUniformIndexing),
+    SPYI_VK_CAP_FEATURE(5311, UniformTexelBufferArrayNonUniformIndexing,
+                        shaderUniformTexelBufferArrayNonUniformIndexing),
+    SPYI_VK_CAP_FEATURE(5312, StorageTexelBufferArrayNonUniformIndexing,
+                        shaderStorageTexelBufferArrayNonUniformIndexing),
     SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel),
     SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope),
     SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress),
@@ -2114,6 +2154,24 @@ static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
     spyi_global_unlock();
 }
 
+// What typed buffers can have as elements.
+static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
+    uint32_t scalar, columns;
+    for (scalar = 0; scalar < SPY_DTYPE_COUNT; scalar++) {
+        for (columns = 1; columns <= 4; columns++) {
+            VkFormat format = spyi_vk_texel_format(scalar, columns);
+            uint8_t *use = &gpu->base.limits.texels[scalar][columns - 1];
+            VkFormatProperties has;
+            if (format == VK_FORMAT_UNDEFINED) continue;
+            gpu->instance.GetPhysicalDeviceFormatProperties(gpu->adapter.handle, format, &has);
+            if ((has.bufferFeatures & VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT) != 0)
+                *use |= SPYI_TEXEL_READS;
+            if ((has.bufferFeatures & VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT) != 0)
+                *use |= SPYI_TEXEL_WRITES;
+        }
+    }
+}
+
 static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
@@ -2136,6 +2194,9 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
         limits->binding_alignment = (uint32_t)have->minStorageBufferOffsetAlignment;
     }
     limits->max_binding_bytes = have->maxStorageBufferRange;
+    limits->texel_alignment = (uint32_t)have->minTexelBufferOffsetAlignment;
+    limits->max_texels = have->maxTexelBufferElements;
+    spyi_vk_set_texels(gpu);
     limits->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
     limits->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
@@ -2276,7 +2337,8 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     buffer_info.size = size;
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                        VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
     if (families[0] != families[1]) { // costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -2407,7 +2469,45 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
     return SPY_OK;
 }
 
+// Made for one dispatch: it lives as long as the work's pages.
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+                                     VkBufferView *view, spyi_text *error) {
+    VkBufferViewCreateInfo info;
+    VkResult result;
+    spyi_vk_page *page;
+    size_t offset;
+    spy_status status = spyi_vk_take_bytes(gpu, 0, 1, &page, &offset, error);
+    if (status != SPY_OK) return status;
+    if (page->view_count == page->view_capacity) {
+        uint32_t capacity = page->view_capacity ? page->view_capacity * 2 : 16;
+        VkBufferView *views = (VkBufferView *)realloc(page->views, capacity * sizeof *views);
+        if (views == NULL) {
+            spyi_text_add(error, "no host memory for a typed buffer");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        page->views = views;
+        page->view_capacity = capacity;
+    }
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
+    info.buffer = (VkBuffer)binding->handle;
+    info.format = spyi_vk_texel_format(slot->scalar, slot->columns);
+    info.offset = binding->offset;
+    info.range = binding->range;
+    result = gpu->vk.vkCreateBufferView(gpu->device, &info, NULL, view);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreateBufferView", error);
+    page->views[page->view_count++] = *view;
+    return SPY_OK;
+}
+
+static void spyi_vk_free_views(spyi_vk_gpu *gpu, spyi_vk_page *page) {
+    while (page->view_count > 0)
+        gpu->vk.vkDestroyBufferView(gpu->device, page->views[--page->view_count], NULL);
+}
+
 static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
+    spyi_vk_free_views(gpu, page);
+    free(page->views);
     spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &page->chunk);
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
@@ -2417,6 +2517,7 @@ SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     while (*pages != NULL) {
         spyi_vk_page *page = *pages;
         *pages = page->next;
+        spyi_vk_free_views(gpu, page);
         if (page->chunk.size > SPYI_VK_PAGE_SIZE) {
             spyi_vk_free_page(gpu, page);
             continue;
@@ -2439,21 +2540,70 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
 // Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it
 // changes in the device is the list of layouts, under a lock; VkPipelineCache locks itself.
 
+SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
+    static const struct {
+        uint8_t scalar;
+        VkFormat formats[4];
+    } list[] = {
+#define SPYI_VK_FORMATS(bits, kind)                                                                          \
+    { VK_FORMAT_R##bits##_##kind, VK_FORMAT_R##bits##G##bits##_##kind,                                       \
+      VK_FORMAT_R##bits##G##bits##B##bits##_##kind, VK_FORMAT_R##bits##G##bits##B##bits##A##bits##_##kind }
+        { SPY_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) }, { SPY_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
+        { SPY_INT32, SPYI_VK_FORMATS(32, SINT) },     { SPY_UINT32, SPYI_VK_FORMATS(32, UINT) },
+        { SPY_INT16, SPYI_VK_FORMATS(16, SINT) },     { SPY_UINT16, SPYI_VK_FORMATS(16, UINT) },
+        { SPY_INT8, SPYI_VK_FORMATS(8, SINT) },       { SPY_UINT8, SPYI_VK_FORMATS(8, UINT) },
+#undef SPYI_VK_FORMATS
+    };
+    size_t i;
+    for (i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (list[i].scalar == scalar) return list[i].formats[columns - 1];
+    }
+    return VK_FORMAT_UNDEFINED;
+}
+
+static VkDescriptorType spyi_vk_slot_type(const spyi_slot *slot) {
+    return slot->kind == SPYI_SLOT_TEXELS      ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER
+           : slot->kind == SPYI_SLOT_RW_TEXELS ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER
+                                               : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+// One write runs on through neighbours of one type; an array has one of its own.
+static void spyi_vk_make_runs(spyi_vk_kernel *kernel) {
+    spyi_vk_run *run = NULL;
+    bool array = false;
+    uint32_t i;
+    for (i = 0; i < kernel->shape.binding_count; i++) {
+        const spyi_slot *slot = &kernel->shape.slots[i];
+        VkDescriptorType type = spyi_vk_slot_type(slot);
+        if (run == NULL || (slot->count != 0 && (array || slot->count != 1 || run->type != type))) {
+            run = &kernel->runs[kernel->run_count++];
+            run->first = i;
+            run->count = 0;
+            run->type = type;
+            array = slot->count != 1;
+        }
+        run->count++;
+    }
+}
+
 static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     VkDescriptorSetLayoutBinding bindings[SPYI_VK_MAX_BINDINGS];
     VkDescriptorSetLayoutCreateInfo set;
     VkPipelineLayoutCreateInfo info;
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
-    uint32_t i, count = layout->binding_count + layout->uniform_count;
-    if (count > 0) {
+    const spyi_vk_shape *shape = &layout->shape;
+    uint32_t i, count = 0, end = shape->binding_count + shape->uniform_count;
+    if (end > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < count; i++) {
-            bindings[i].binding = i;
-            bindings[i].descriptorType = i < layout->binding_count ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-                                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-            bindings[i].descriptorCount = 1;
-            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        for (i = 0; i < end; i++) {
+            bool buffer = i < shape->binding_count;
+            if (buffer && shape->slots[i].count == 0) continue; // of the array before
+            bindings[count].binding = i;
+            bindings[count].descriptorType =
+                buffer ? spyi_vk_slot_type(&shape->slots[i]) : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+            bindings[count].descriptorCount = buffer ? shape->slots[i].count : 1;
+            bindings[count++].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
@@ -2465,12 +2615,12 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     }
     SPYI_VK_ZERO(range);
     range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-    range.size = layout->push_size;
+    range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = count > 0 ? 1 : 0;
+    info.setLayoutCount = end > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
-    info.pushConstantRangeCount = layout->push_size > 0 ? 1 : 0;
+    info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
     return gpu->vk.vkCreatePipelineLayout(gpu->device, &info, NULL, &layout->pipeline);
 }
@@ -2481,24 +2631,20 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Layouts live as long as the device: there are few, one for each triple of sizes.
+// Layouts live as long as the device: there are few, one for each shape.
 static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (layout->push_size == kernel->push_size && layout->binding_count == kernel->binding_count &&
-            layout->uniform_count == kernel->uniform_count)
-            break;
+        if (memcmp(&layout->shape, &kernel->shape, sizeof layout->shape) == 0) break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
         if (layout == NULL) {
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->push_size = kernel->push_size;
-            layout->binding_count = kernel->binding_count;
-            layout->uniform_count = kernel->uniform_count;
+            layout->shape = kernel->shape;
             result = spyi_vk_make_layout(gpu, layout);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -2524,6 +2670,8 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu) {
 static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
                                        spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
+    const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
+    uint32_t i, kinds[SPYI_SLOT_RW_TEXELS + 1] = { 0, 0, 0 };
     if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
                       limits->max_block_bytes);
@@ -2532,9 +2680,19 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
         desc->uniform_count > limits->max_uniforms) {
         spyi_text_add(error,
-                      "the kernel has %u structured buffers and %u uniform buffers, the device takes %u, of "
+                      "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
                       "which %u uniform buffers",
                       desc->binding_count, desc->uniform_count, limits->max_bindings, limits->max_uniforms);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (i = 0; i < desc->binding_count && desc->slots != NULL; i++) kinds[desc->slots[i].kind]++;
+    if (kinds[SPYI_SLOT_TEXELS] > have->maxPerStageDescriptorSampledImages ||
+        kinds[SPYI_SLOT_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
+        spyi_text_add(error,
+                      "the kernel has %u typed buffers that it reads and %u that it writes, the device '%s' "
+                      "takes %u and %u",
+                      kinds[SPYI_SLOT_TEXELS], kinds[SPYI_SLOT_RW_TEXELS], gpu->adapter.info.name,
+                      have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);
@@ -2580,6 +2738,7 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     const char *label = desc->label != NULL ? desc->label : desc->entry;
     spyi_vk_kernel *kernel;
     VkResult result;
+    uint32_t i;
     spy_status status = spyi_vk_check_kernel(gpu, desc, error);
     *out = NULL;
     if (status != SPY_OK) return status;
@@ -2590,9 +2749,14 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     }
     kernel->block_size = desc->block_size;
     kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
-    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
-    kernel->binding_count = desc->binding_count;
-    kernel->uniform_count = desc->uniform_count;
+    kernel->shape.push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
+    kernel->shape.binding_count = desc->binding_count;
+    kernel->shape.uniform_count = desc->uniform_count;
+    for (i = 0; i < desc->binding_count; i++) {
+        if (desc->slots != NULL) kernel->shape.slots[i] = desc->slots[i];
+        else kernel->shape.slots[i].count = 1;
+    }
+    spyi_vk_make_runs(kernel);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';
@@ -2714,38 +2878,49 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 
 // >>dispatch
 
-static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_vk_kernel *kernel,
-                                  const spyi_binding *bindings) {
+static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                        const spyi_vk_kernel *kernel, const spyi_binding *bindings,
+                                        spyi_text *error) {
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
-    VkWriteDescriptorSet write;
-    uint32_t i;
-    for (i = 0; i < kernel->binding_count; i++) {
-        infos[i].buffer = (VkBuffer)bindings[i].handle;
-        infos[i].offset = bindings[i].offset;
-        infos[i].range = bindings[i].range;
+    VkBufferView views[SPYI_VK_MAX_BINDINGS];
+    VkWriteDescriptorSet writes[SPYI_VK_MAX_BINDINGS];
+    uint32_t i, r;
+    for (r = 0; r < kernel->run_count; r++) {
+        const spyi_vk_run *run = &kernel->runs[r];
+        VkWriteDescriptorSet *write = &writes[r];
+        for (i = run->first; i < run->first + run->count; i++) {
+            infos[i].buffer = (VkBuffer)bindings[i].handle;
+            infos[i].offset = bindings[i].offset;
+            infos[i].range = bindings[i].range;
+            if (SPYI_LIKELY(kernel->shape.slots[i].kind == SPYI_SLOT_BUFFER)) continue;
+            spy_status status =
+                spyi_vk_make_view(gpu, &bindings[i], &kernel->shape.slots[i], &views[i], error);
+            if (status != SPY_OK) return status;
+        }
+        write->sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        write->pNext = NULL;
+        write->dstSet = VK_NULL_HANDLE;
+        write->dstBinding = run->first;
+        write->dstArrayElement = 0;
+        write->descriptorCount = run->count;
+        write->descriptorType = run->type;
+        write->pImageInfo = NULL;
+        write->pBufferInfo = infos + run->first;
+        write->pTexelBufferView = views + run->first;
     }
-    // One write runs on through all bindings, since type and stages are equal.
-    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.pNext = NULL;
-    write.dstSet = VK_NULL_HANDLE;
-    write.dstBinding = 0;
-    write.dstArrayElement = 0;
-    write.descriptorCount = kernel->binding_count;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pImageInfo = NULL;
-    write.pBufferInfo = infos;
-    write.pTexelBufferView = NULL;
-    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0,
+                                      kernel->run_count, writes);
+    return SPY_OK;
 }
 
-// Uniform buffers' bytes into the batch's pages, which are then bound behind the structured buffers.
+// Uniform buffers' bytes into the batch's pages, which are then bound behind the buffers.
 static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                                      const spyi_vk_kernel *kernel,
                                                      const spyi_uniform *uniforms, spyi_text *error) {
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet write;
     uint32_t i;
-    for (i = 0; i < kernel->uniform_count; i++) {
+    for (i = 0; i < kernel->shape.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
         spy_status status =
@@ -2760,8 +2935,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     }
     SPYI_VK_ZERO(write);
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstBinding = kernel->binding_count;
-    write.descriptorCount = kernel->uniform_count;
+    write.dstBinding = kernel->shape.binding_count;
+    write.descriptorCount = kernel->shape.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
@@ -2782,15 +2957,15 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
         address = page->chunk.address + offset;
         memcpy(padded, &address, sizeof address);
-    } else if (kernel->push_size <= sizeof padded) {
-        memset(padded, 0, kernel->push_size);
+    } else if (kernel->shape.push_size <= sizeof padded) {
+        memset(padded, 0, kernel->shape.push_size);
         memcpy(padded, block, kernel->block_size);
     } else {
         spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
         return SPY_ERROR_INTERNAL;
     }
     gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->push_size, push);
+                               kernel->shape.push_size, push);
     return SPY_OK;
 }
 
@@ -2809,17 +2984,20 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->push_size == kernel->block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0) {
+    if (SPYI_LIKELY(kernel->shape.push_size == kernel->block_size && !kernel->block_by_address)) {
+        if (kernel->shape.push_size > 0) {
             gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->push_size, dispatch->block);
+                                       kernel->shape.push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
-    if (kernel->uniform_count > 0) {
+    if (kernel->run_count > 0) {
+        status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->shape.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
         if (status != SPY_OK) return status;
     }

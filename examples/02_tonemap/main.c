@@ -104,14 +104,14 @@ int main(int argc, char **argv) {
     // 3. How is it going to run? The first lines say how arguments meet parameters; the kernel's text follows
     //    them.
     char text[8192];
-    spy_explain_call(tonemap, args, text, sizeof text);
+    spy_explain_call(tonemap, args, NULL, text, sizeof text);
     printf("%.*s\n", (int)(strstr(text, "\n\n") ? strstr(text, "\n\n") - text : 0), text);
 
     // 4. The first call compiles. The second one finds everything ready: that is the one to time.
     //    spy_time_call waits and asks the GPU's own clock.
     uint64_t time_ns = 0;
     spy_call(tonemap, args);
-    spy_time_call(tonemap, args, &time_ns);
+    spy_time_call(tonemap, args, NULL, &time_ns);
 
     // 5. Back to host memory, in C's layout again. The tensor itself stays on the device.
     size_t size = (size_t)width * (size_t)height * 3;

@@ -85,6 +85,16 @@ typedef struct spy_progress {
     void *user_data;
 } spy_progress;
 
+// Told when the calling thread is about to be blocked, and when that is over: round compilers and waits for the GPU. For
+// programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
+// is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
+typedef void (*spy_blocking_func)(bool begins, void *user_data);
+
+typedef struct spy_blocking {
+    spy_blocking_func func; // NULL: none
+    void *user_data;
+} spy_blocking;
+
 // >>memory
 
 // Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
@@ -120,6 +130,11 @@ typedef enum spy_dtype {
 size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
 const char *spy_dtype_name(spy_dtype dtype);
+
+// Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
+// SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
+// Threads: any.
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
 
 #define SPY_MAX_RANK 8
 

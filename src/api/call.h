@@ -11,6 +11,9 @@ extern "C" {
 // >>arguments
 
 typedef struct spy_arg spy_arg;
+struct spy_result;
+
+#define SPYI_MAP_WHOLE 255u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -31,6 +34,7 @@ typedef enum spy_arg_kind {
     SPY_ARG_STRUCT,  // named fields
     SPY_ARG_NEW,     // a new tensor is made for an output
     SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
+    SPY_ARG_RESULT,  // an output of whatever kind: value.result
     SPY_ARG_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
 
@@ -38,7 +42,8 @@ typedef enum spy_arg_kind {
 typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
-    SPY_DIRECTION_INOUT
+    SPY_DIRECTION_INOUT,
+    SPY_DIRECTION_ANY // of host arrays: as the parameter says; the memory is written when that is out or inout
 } spy_direction;
 
 // One argument. Plain data that lives only during the call.
@@ -47,7 +52,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -57,6 +62,7 @@ struct spy_arg {
         double f;
         spy_tensor *tensor;
         spy_tensor **new_tensor;
+        struct spy_result *result;
         const void *data;
         void *out;
         const spy_arg *fields;
@@ -114,7 +120,7 @@ spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // A struct given field by field; each field is any argument, tensors and further structs included. All fields must
-// be given. The list must stay alive until the call.
+// be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
 spy_arg spy_arg_struct(const char *name, spy_args fields);
 
 // Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
@@ -133,6 +139,27 @@ spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
+#define SPY_RESULT_BYTES 256
+
+// A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
+// value has at most SPY_RESULT_BYTES, else a new tensor of the call's shape, which the caller releases.
+typedef struct spy_result {
+    spy_tensor *tensor;     // NULL: the value is in data
+    const char *type;       // Slang's name of the value's or the element's type; NULL: the function returns nothing. Lives as
+                            // long as the device
+    spy_dtype dtype;        // of a scalar, vector or matrix; else SPY_DTYPE_DEFAULT
+    uint32_t rows, columns; // of these; a vector's components are columns; else 0
+    size_t size_bytes;      // of data; 0: there is none
+    uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
+} spy_result;
+
+// "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
+// the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
+spy_arg spy_out_result(const char *name, spy_result *result);
+// An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
+// the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
+spy_arg spy_inout_result(const char *name, spy_result *result);
+
 // Values that go in and come back, for inout parameters. The call waits.
 spy_arg spy_inout_bool(const char *name, bool *value);
 spy_arg spy_inout_i32(const char *name, int32_t *value);
@@ -146,6 +173,7 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
+// No dimensions (all zero): none is run over, the whole argument is one value.
 spy_arg spy_map(spy_arg arg, spy_dims dims);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
@@ -228,16 +256,16 @@ spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args
 spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
                                  const spy_call_options *options);
 
-// As spy_call(), then waits and tells how long the GPU took, in nanoseconds.
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns);
+// As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
+// is SPY_ERROR_INVALID_ARGUMENT.
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns);
 
-// What a call would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's variant
-// and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length without it.
-// When the call cannot be made, the text is the error's. Nothing runs.
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity);
-// The same of spy_call_with(), and so of backward calls: the kernel of the first of their passes. `options` may be NULL.
-size_t spy_explain_call_with(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                             size_t capacity);
+// What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
+// variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
+// without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity);
 
 // >>prepared calls
 
@@ -245,6 +273,9 @@ typedef struct spy_prepared spy_prepared;
 
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
+    const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
+                                     // none. append_to must be NULL. The values in `globals` are given to every call;
+                                     // write_globals is called by spy_prepare() and at each call, and gives newer ones
 } spy_prepare_desc;
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
@@ -252,7 +283,8 @@ typedef struct spy_prepare_desc {
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: can be called without compiling. SPY_ERROR_NOT_READY: still compiling. Else: why it failed. Never waits.
 spy_status spy_prepared_ready(spy_prepared *prepared);
-// Call with arguments of the same kinds, types and ranks in the same order: no look-up. Other ones are an error.
+// Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
+// ones are an error.
 // Waits for an unfinished compilation. When the module was reloaded since, the call is first prepared anew, for these
 // arguments, which may then be others; spy_prepared_ready() gives SPY_OK until then.
 spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);

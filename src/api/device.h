@@ -55,6 +55,7 @@ typedef struct spy_device_desc {
     spy_adapter_type adapter_type;      // only this type; default: the best there is
     spy_log log;                        // sees every error and warning, also of a failed creation
     spy_progress progress;              // called around slow steps
+    spy_blocking blocking;              // called around compilers and waits
     spy_allocator allocator;            // default: malloc
     const char *slang_library;          // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths;   // searched by `import` and #include after the module's own folder
@@ -98,6 +99,10 @@ spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *d
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: one at a time.
 spy_status spy_trim(spy_device *device);
+
+// Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
+// Threads: one at a time.
+spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
 // Bits of spy_device_info.features: element types that kernels may use, and atomics.
 #define SPY_FEATURE_FLOAT16 0x1u

@@ -7,7 +7,8 @@
 //      5 tensors and layouts      12 prepared calls                19 dispatch
 //      6 arguments                13 bringing your own Vulkan      20 options of a call
 //      7 mapping and broadcast    14 looking at kernels          21 buffers, shader parameters
-//                                                                22 gradients
+//                                                                22 CUDA
+//                                                                23 gradients
 //
 // Search for ">>" to go from section to section, here and in the declarations.
 //
@@ -160,7 +161,8 @@
 //                                   not converted. Also whole, and as a pointer: see 18
 //     spy_arg_data                  one struct (or any other value) as bytes in C's layout, of the type's
 //                                   size
-//     spy_arg_struct                a struct field by field, by name or position, all of them: numbers,
+//     spy_arg_struct                a struct field by field, or a vector by x, y, z, w; by name or
+//                                   position, all of them: numbers,
 //                                   arrays, tensors, generators, further structs. For outputs too, with
 //                                   tensors or spy_out_*
 //     spy_arg_call_id and others    numbers that the kernel makes, see 17
@@ -173,7 +175,7 @@
 // A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, typed buffers, and results of an interface type. A struct given
+// What cannot be passed yet: textures, samplers, and results of an interface type. A struct given
 // whole or field by field may nest 16 deep; a call has at most 64 leaves.
 //
 // >>guide 7: mapping and broadcast
@@ -265,7 +267,9 @@
 // spy_prepare binds and compiles a call without running it; spy_call_prepared runs it with arguments of the
 // same kinds, types, ranks, names and order, without a look-up. With desc.async a thread compiles, and
 // spy_prepared_ready says when it is done: SPY_ERROR_NOT_READY is an answer there and is not kept as an
-// error. Sizes given to spy_prepare choose the variant that is compiled first.
+// error. Sizes given to spy_prepare choose the variant that is compiled first. desc.options are those of
+// guide 20, copied: all calls get them, with the values of globals that they had. Globals that change from call
+// to call are set by the options' write_globals hook, or are tensors.
 //
 // >>guide 13: bringing your own Vulkan
 //
@@ -401,7 +405,8 @@
 // >>guide 20: options of a call
 //
 // spy_call_with is spy_call with a spy_call_options: a plain struct that can be kept and changed, all zero by
-// default. The dispatch functions take it too. What is compiled into the kernel makes a call of its own kind.
+// default. The dispatch functions take it too, and spy_explain_call, spy_time_call, spy_resolve and spy_prepare.
+// What is compiled into the kernel makes a call of its own kind.
 //     prelude               Slang text at the head of the kernel
 //     constants             numbers for the module's `extern static const`, compiled in
 //     conformances          "Circle : IShape": the types that may stand behind interfaces at run time
@@ -417,11 +422,25 @@
 //
 // >>guide 21: buffers and shader parameters
 //
-// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer or RWByteAddressBuffer
-// takes a tensor as a whole: a contiguous one of at least one element, of T or of its scalars in trailing
-// dimensions. A view must begin at a multiple of the device's alignment (the error says which). ConstantBuffer<T>
-// and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in it. Element-wise
-// arguments may stand beside all of these.
+// A parameter of type StructuredBuffer<T>, RWStructuredBuffer<T>, ByteAddressBuffer, RWByteAddressBuffer,
+// Buffer<T> or RWBuffer<T> takes a tensor as a whole: a contiguous one of at least one element, of T, of its
+// scalars in trailing dimensions, or of "void", whose bytes are then Ts. A view must begin at a multiple of the device's alignment (the error says
+// which). ConstantBuffer<T> and ParameterBlock<T> take a T, as bytes or field by field, tensors for the buffers in
+// it. Element-wise arguments may stand beside all of these.
+//
+// Buffer<T> and RWBuffer<T> are for T of 8, 16 or 32 bits, one, two or four of them (three where the device can),
+// and their tensors hold T itself: a [format] that says otherwise is refused, and so are atomic operations but on
+// int and uint. Every device has float, int, uint and their vectors of two and four to read and write; an error
+// names a format that it lacks. A device without StorageImageReadWithoutFormat takes RWBuffers of float vectors of
+// one length in a kernel, or [format("rgba32f")] and the like on each.
+//
+// An array of buffers, StructuredBuffer<float> b[3], takes a struct of tensors:
+//
+//     spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, z)))
+//
+// Its elements are chosen by a number that is the same for all threads of a group; else Slang wants
+// b[NonUniformResourceIndex(k)], and the device a feature. Each element is one of the bindings that a kernel may have. Arrays of arrays,
+// of unknown size, and of structs with buffers in them are refused.
 //
 // Global shader parameters of a module, and of those that it imports or links, are given with the call:
 //
@@ -432,21 +451,44 @@
 //                                                spy_arg_data("scene.light", &light, sizeof light)) };
 //     spy_call_with(function, args, &o);
 //
-// Names are paths: fields by ".name", elements by "[2]". A struct may be given whole (spy_arg_data), by its fields
+// Names are paths: fields by ".name", elements by "[2]", of arrays of buffers too. A struct may be given whole (spy_arg_data), by its fields
 // (spy_arg_struct, all of them), or in parts by several paths; of two values for one place the last one counts.
 // Numbers and host arrays are converted and checked as arguments are. Tensors feed buffers, pointers and the
-// library's tensor types; data in uniform buffers comes from host memory. What a kernel uses must be given, and
-// an error lists what is not; what it does not use is ignored, of a uniform buffer's members too. A
-// write_globals hook adds values at each call. Values change from call to call without a new kernel; other kinds
-// or names of values are another kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding
-// each.
+// library's tensor types; data in uniform buffers comes from host memory. A name that the modules do not have, or
+// a value of another type, is an error before anything is compiled. What a kernel uses must be given, and an
+// error lists what is not, once its code is there and tells; what it does not use is ignored, of a uniform
+// buffer's members too. spy_explain_call lists all globals, given and not. A write_globals hook adds values at
+// each call. Values change from call to call without a new kernel; other kinds or names of values are another
+// kind of call. Cost: a copy of the uniform buffers' bytes, and one more binding each.
 //
-// Not yet: globals of prepared calls; textures, samplers, typed buffers, arrays of buffers, and push constants
-// of the module's own: a kernel that uses one is refused by its name. [[vk::binding]] numbers are the module's
+// Not yet: textures, samplers, and push constants of the module's own: a kernel that
+// uses one is refused by its name. [[vk::binding]] numbers are the module's
 // own business: each kernel's bindings are numbered anew. Buffers may be the same memory as each other and as
 // element-wise arguments: nothing checks what threads then do to each other.
 //
-// >>guide 22: gradients
+// >>guide 22: CUDA
+//
+// spy_cuda_backend() drives NVIDIA's GPUs through CUDA. It needs the driver alone to make a device, and NVRTC, CUDA's
+// compiler as a library, to compile kernels: no toolkit, no headers. NVRTC is looked for, in this order: at
+// spy_cuda_desc.nvrtc_library, or SLANGPY_NVRTC_LIBRARY; beside the program; by the system's loader; in a toolkit
+// (CUDA_PATH, CUDA_HOME, /usr/local/cuda); where pip puts nvidia-cuda-nvrtc. The error names every place. An NVRTC of
+// a later major version than the driver's makes code that the driver refuses.
+//
+// Memory lies as CUDA has it: bool is a byte, float2 is aligned to 8 bytes and float4 to 16, half3 takes 8. Views that
+// do not fit a vector's alignment are read component by component. Arguments go with the launch, up to 4,096 bytes, or
+// 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured buffers are an address and a
+// count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to constant memory at each launch.
+// spy_dispatch_indirect waits for the GPU: CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
+//
+// Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
+// about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
+// crashes over its components: put the vector into a struct. options.optimization, debug_info and float_mode of modules
+// reach SPIR-V only.
+//
+// Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
+// only gives the work so far a number. A kernel that faults loses the device: release it and make another one.
+//
+// >>guide 23: gradients
 //
 // A function that is marked [Differentiable], or has a derivative of its own ([BackwardDerivative],
 // [BackwardDerivativeOf]), can be called backward. The call takes the arguments of spy_call:
@@ -490,4 +532,4 @@
 // Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory, then
 // by float atomics, or a second dispatch where the device or the type has none. Their order, and so their last
 // bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode makes backward
-// calls with further options, in command lists too; spy_explain_call_with shows the kernel.
+// calls with further options, in command lists too; spy_explain_call shows the kernel.

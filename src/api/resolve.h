@@ -33,12 +33,13 @@ typedef struct spy_resolution {
     spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
 } spy_resolution;
 
-// Resolve a call as spy_call() does, without compiling a kernel or running anything; a spy_call() with these arguments
-// then finds the work done. The same errors as spy_call()'s, but for those that come from compiling, from overlapping
-// memory and from values, which are not looked at (300 for a uint8_t). NULL on failure.
+// Resolve a call as spy_call_with() does, without compiling a kernel or running anything but write_globals; a call with
+// these arguments and options (which may be NULL) then finds the work done. The same errors as the call's, but for those
+// that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
+// uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: one at a time a device. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args);
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
 void spy_release_resolution(spy_resolution *resolution);
 

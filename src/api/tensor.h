@@ -13,7 +13,8 @@ typedef struct spy_tensor spy_tensor;
 typedef struct spy_tensor_desc {
     spy_shape shape;          // default: rank 0, one element; sizes may be 0
     spy_dtype dtype;          // scalar elements; default float32
-    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...
+    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...; "void" is memory in bytes,
+                              // which goes to buffers and pointers of any type, laid out by the scalar rules
     spy_module *module;       // where `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
     size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match

@@ -65,7 +65,8 @@ spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_
 spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
 // A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
-// transfer source and destination; indirect buffer for group counts). desc->data must be NULL. The buffer
+// transfer source and destination; indirect buffer for group counts, uniform and storage texel buffer for
+// Buffer<T> and RWBuffer<T>). desc->data must be NULL. The buffer
 // must outlive the tensor and all calls with it.
 spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
                                  const spy_tensor_desc *desc);

@@ -30,30 +30,65 @@ typedef struct spyi_chunk {
     void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
 } spyi_chunk;
 
-// A structured-buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment.
+// A buffer argument: a range of a chunk. offset is a multiple of limits.binding_alignment, of typed buffers of
+// limits.texel_alignment.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes
+    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
 } spyi_binding;
+
+// What one of a kernel's bindings is: a structured buffer, a typed one, or an array of either, whose elements take a
+// binding each: the array's number is its first element's.
+typedef enum spyi_slot_kind {
+    SPYI_SLOT_BUFFER,
+    SPYI_SLOT_TEXELS,   // Buffer<T>
+    SPYI_SLOT_RW_TEXELS // RWBuffer<T>
+} spyi_slot_kind;
+
+typedef struct spyi_slot {
+    uint8_t kind;    // spyi_slot_kind
+    uint8_t count;   // elements from here on; 1: no array; 0: one of the array that began before
+    uint8_t scalar;  // of a texel: spy_dtype
+    uint8_t columns; // of a texel: 1 to 4
+} spyi_slot;
+
+#define SPYI_MOST_SLOTS 64
 
 // A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
 typedef struct spyi_uniform {
     const void *data;
-    uint32_t size; // > 0, at most limits.max_uniform_bytes
+    uint32_t size; // at most limits.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it
 } spyi_uniform;
+
+// SPYI_TARGET_CUDA: where a kernel has the address of a uniform buffer.
+typedef struct spyi_uniform_place {
+    uint32_t holder; // an earlier uniform buffer's number, or one of the next two
+    uint32_t offset; // bytes
+} spyi_uniform_place;
+
+#define SPYI_HOLDER_BLOCK UINT32_MAX         // in the parameter block
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u)   // it has no address: it is the program's global parameters
 
 typedef struct spyi_kernel_desc {
     const char *label;   // debug name
-    const void *code;    // SPIR-V words
+    const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
+    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
     const char *entry;   // entry point's name in the code
-    uint32_t group_size; // threads of a group (x); already fixed in the code
+    uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
+    uint32_t group[3];
     uint32_t block_size; // bytes of the parameter block; 0: none
     bool
         block_by_address; // the block exceeds limits.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t binding_count; // structured buffers at set 0, binding 0 ... n-1
+    uint32_t binding_count; // buffers at set 0, binding 0 ... n-1
+    const spyi_slot *slots; // what each of them is; NULL: structured buffers
     uint32_t uniform_count; // uniform buffers, at the bindings after those
+    // SPYI_TARGET_CUDA, which has no bindings: structured buffers are addresses and counts in the block and in uniform
+    // buffers, and these are found through addresses.
+    const uint32_t *params; // where in the block each parameter of the entry point begins
+    uint32_t param_count;
+    const spyi_uniform_place *uniform_places; // of each uniform buffer
 } spyi_kernel_desc;
 
 typedef struct spyi_dispatch {
@@ -76,9 +111,12 @@ typedef struct spyi_limits {
     spy_device_info info; // what the user sees
     spyi_target target;
     uint32_t max_block_bytes;   // inline parameters of a dispatch
-    uint32_t max_bindings;      // structured buffers of a kernel; 0: pointers only
+    uint32_t max_bindings;      // buffers of a kernel; 0: pointers only
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
+    uint32_t texel_alignment; // bytes
+    uint64_t max_texels;      // of a typed buffer
+    uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
     uint32_t max_uniforms; // uniform buffers of a kernel, which count as bindings too
     uint32_t max_uniform_bytes;
     uint32_t fill_alignment;      // offset and size of fill (4 on Vulkan)
@@ -86,6 +124,8 @@ typedef struct spyi_limits {
     uint64_t bindings_from_bytes; // else: arrays from this size on use structured buffers
     bool unified_memory;          // device memory is mapped and cached: no staging
 } spyi_limits;
+
+enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 
 // Counted by the backend for spy_device_stats.
 typedef struct spyi_gpu_stats {

@@ -77,8 +77,14 @@ void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) 
     spyi_text_free(&text);
 }
 
+void spyi_block(spyi_context *ctx, bool begins) {
+    if (ctx && ctx->blocking.func) ctx->blocking.func(begins, ctx->blocking.user_data);
+}
+
 void spyi_step(spyi_context *ctx, const char *step, bool finished) {
+    if (finished) spyi_block(ctx, false);
     if (ctx && ctx->progress.func) ctx->progress.func(step, finished, ctx->progress.user_data);
+    if (!finished) spyi_block(ctx, true);
 }
 
 // >>errors
@@ -192,6 +198,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (!desc) return;
     ctx->log = desc->log;
     ctx->progress = desc->progress;
+    ctx->blocking = desc->blocking;
     if (desc->label) {
         char *label = spyi_strdup(desc->label); // the caller's may go
         if (label) ctx->label = label;

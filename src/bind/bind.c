@@ -1,8 +1,5 @@
-// Binding a call: every overload is tried, each argument matched to its parameter, and the cheapest overload wins.
-//
-// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
-// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
-// that the arguments could have, the ones that take the fewest trailing dimensions first.
+// Binding values to the parameters of one overload: which argument is whose, what feeds what, and what that costs.
+// candidates.c chooses the overload.
 #include "bind/internal.h"
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
@@ -57,8 +54,7 @@ SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *pa
     return leaf;
 }
 
-// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
-static void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out) {
     const spyi_type *held = v->type;
     while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
     if (!held || held->kind != SPYI_TYPE_STRUCT) return;
@@ -94,7 +90,10 @@ SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *t
 
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT) return true;
+    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+        return true;
+    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+        return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out)
@@ -122,6 +121,10 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     leaf->batch_rank = v->rank - fit->consumed;
     for (uint32_t d = 0; d < fit->consumed; d++)
         if (fit->dims[d] != -1 && v->dims[leaf->batch_rank + d] != fit->dims[d]) a->misfit = true;
+    if (v->whole && leaf->batch_rank)
+        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                       "'%s': its mapping names no dimension, but %u of its %u would be run over (%s takes %u)",
+                       leaf->path, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed);
     if (v->map_count && v->map_count != leaf->batch_rank)
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                        "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
@@ -142,7 +145,7 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     return true;
 }
 
-SPYI_FN bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+static bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     if (leaf->out) {
@@ -162,7 +165,7 @@ SPYI_FN bool spyi_bind_number(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
 }
 
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
-SPYI_FN bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+static bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
     const spyi_type *type = leaf->type;
     spyi_fit fit;
     bool host = v->kind == SPY_ARG_ARRAY;
@@ -188,6 +191,23 @@ SPYI_FN bool spyi_bind_array(spyi_attempt *a, spyi_leaf *leaf, const spyi_value 
         while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
         leaf->element = spyi_type_scalar(a->types, scalar->scalar);
     }
+    return true;
+}
+
+// Where it goes is known once the call's rank is: see spyi_finish_maps.
+static bool spyi_bind_result(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path) {
+    const spyi_type *scalar = leaf->type;
+    size_t count = 1;
+    leaf->source = SPYI_SOURCE_NEW;
+    if (!leaf->in) return true;
+    for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
+    bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
+                   scalar->kind == SPYI_TYPE_MATRIX;
+    count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
+    if (!count || count * spyi_scalar_size(v->type->scalar) != v->size)
+        return spyi_mismatch(a, path, leaf->type, v,
+                             "; its value needs as many scalars as the parameter has");
+    leaf->source = SPYI_SOURCE_READBACK;
     return true;
 }
 
@@ -219,6 +239,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         leaf->source = leaf->out ? SPYI_SOURCE_READBACK : SPYI_SOURCE_BYTES;
         return true;
     case SPY_ARG_NEW: leaf->source = SPYI_SOURCE_NEW; return true;
+    case SPY_ARG_RESULT: return spyi_bind_result(a, leaf, v, path);
     default: return spyi_bind_number(a, leaf, v, path);
     }
 }
@@ -227,12 +248,14 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 
-// ConstantBuffer<T>: one leaf, whatever it is given by; each kernel finds the bytes' places. Here the value is checked.
+// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
+// Here the value is checked.
 static bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, int32_t *node) {
     spyi_bound inner;
     spyi_text problem = { NULL, 0, 0 };
-    spy_status status = spyi_bind_input(a->function, a->values, index, type->element, path, &inner, &problem);
+    const spyi_type *held = type->element ? type->element : type;
+    spy_status status = spyi_bind_input(a->function, a->values, index, held, path, &inner, &problem);
     if (status != SPY_OK) spyi_no(a, status, "%s", spyi_text_str(&problem));
     else spyi_bound_free(&inner);
     spyi_text_free(&problem);
@@ -258,21 +281,39 @@ static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *diffe
     return true;
 }
 
+// A vector given by fields: x, y, z and w.
+static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
+    static const char *const names[] = { "x", "y", "z", "w" };
+    memset(components, 0, 4 * sizeof *components);
+    for (uint32_t i = 0; i < type->columns && i < 4; i++) {
+        components[i].name = names[i];
+        components[i].type = type->element;
+    }
+    return type->columns < 4 ? type->columns : 4;
+}
+
 static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              bool in, bool out, int32_t node) {
     const spyi_value *v = &a->values->items[index];
-    if (type->kind != SPYI_TYPE_STRUCT && !type->field_count) return spyi_mismatch(a, path, type, v, "");
-    if (v->child_count != type->field_count) {
+    spyi_field components[4];
+    const spyi_field *fields = type->fields;
+    uint32_t field_count = type->field_count;
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        field_count = spyi_vector_fields(type, components);
+        fields = components;
+    }
+    if (type->kind != SPYI_TYPE_STRUCT && !field_count) return spyi_mismatch(a, path, type, v, "");
+    if (v->child_count != field_count) {
         // Too many are found below by name; here for the count alone.
-        if (v->child_count > type->field_count)
+        if (v->child_count > field_count)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has %u fields, got %u", path, type->display,
-                           type->field_count, v->child_count);
+                           field_count, v->child_count);
     }
     bool constant = a->constant;
     const spyi_type *differential = a->bound.mode ? spyi_differential(a->types, a->unit, type) : NULL;
-    int32_t *children = (int32_t *)malloc((type->field_count + 1) * sizeof *children);
+    int32_t *children = (int32_t *)malloc((field_count + 1) * sizeof *children);
     if (!children) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    for (uint32_t f = 0; f < type->field_count; f++) children[f] = -1;
+    for (uint32_t f = 0; f < field_count; f++) children[f] = -1;
     bool good = true;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; good && i < v->child_count; i++, child = spyi_value_end(a->values->items, child)) {
@@ -280,30 +321,31 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         uint32_t f = position;
         if (!field_name || !field_name[0]) position++;
         else
-            for (f = 0; f < type->field_count && strcmp(type->fields[f].name, field_name) != 0; f++) {}
-        if (f >= type->field_count) {
+            for (f = 0; f < field_count && strcmp(fields[f].name, field_name) != 0; f++) {}
+        if (f >= field_count) {
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': %s has no field '%s'", path, type->display,
                            field_name ? field_name : "");
         } else if (children[f] >= 0) {
             good = spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'%s': field '%s' is given twice", path,
-                           type->fields[f].name);
+                           fields[f].name);
         } else {
             spyi_text field_path = { NULL, 0, 0 };
-            spyi_text_add(&field_path, "%s.%s", path, type->fields[f].name);
+            spyi_text_add(&field_path, "%s%s%s", path, spyi_type_is_bound_array(type) ? "" : ".",
+                          fields[f].name);
             a->constant = constant || spyi_is_constant_field(type, differential, f);
-            good = spyi_bind_value(a, child, type->fields[f].type, type->fields[f].name,
+            good = spyi_bind_value(a, child, fields[f].type, fields[f].name,
                                    spyi_text_str(&field_path), in, out, &children[f]);
             spyi_text_free(&field_path);
         }
     }
     a->constant = constant;
-    for (uint32_t f = 0; good && f < type->field_count; f++)
+    for (uint32_t f = 0; good && f < field_count; f++)
         if (children[f] < 0)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path,
-                           type->fields[f].name, type->display);
+                           fields[f].name, type->display);
     if (good) { // children lie anywhere in the list: link them through a run of copies at its end
         uint32_t first = a->bound.node_count;
-        for (uint32_t f = 0; good && f < type->field_count; f++) {
+        for (uint32_t f = 0; good && f < field_count; f++) {
             spyi_node copy = a->bound.nodes[children[f]];
             int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
             good = at >= 0;
@@ -314,7 +356,7 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
             }
         }
         a->bound.nodes[node].first = first;
-        a->bound.nodes[node].count = type->field_count;
+        a->bound.nodes[node].count = field_count;
     }
     free(children);
     return good;
@@ -327,16 +369,16 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     a->pair = 0;
     if (v->kind == SPY_ARG_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
-        if (v->map_count || v->cast || a->values->items[index + 1].child_count)
+        if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                            "'%s': mappings, casts and fields are given inside a pair of value and gradient: "
                            "give each field its own pair",
                            path);
         return spyi_bind_value(a, index + 1, type, name, path, in, out, node_out);
     }
-    if (type->kind == SPYI_TYPE_OTHER && type->element) {
+    if (type->kind == SPYI_TYPE_OTHER && (type->element || spyi_type_is_bound_array(type))) {
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
-        type = type->element;
+        if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
     bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
@@ -430,24 +472,25 @@ static bool spyi_finish_maps(spyi_attempt *a) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
+        if (v->kind == SPY_ARG_RESULT && b->rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES)
+            leaf->source = SPYI_SOURCE_READBACK;
         if (leaf->source == SPYI_SOURCE_NEW) leaf->batch_rank = b->rank;
         leaf->packed = spyi_packed_type(a->types, leaf);
         if (!v->map_count)
             for (uint32_t d = 0; d < leaf->batch_rank; d++)
                 leaf->map[d] = (uint8_t)(b->rank - leaf->batch_rank + d);
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
-            return spyi_no(
-                a, SPY_ERROR_SHAPE_MISMATCH,
-                "'%s': strict_broadcasting needs %u leading dimensions as the other arguments have, got %u",
-                leaf->path, b->rank, leaf->batch_rank);
+            return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
+                           "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
+                           "other arguments have, got %u",
+                           leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
 }
 
 // >>arguments to parameters
 
-// For each parameter the index of its top-level value, or -1; the result's value in *result.
-static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                              int32_t *result) {
     const spyi_values *values = a->values;
     uint32_t n = signature->param_count, position = 0;
@@ -457,12 +500,12 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
         if (!values->items[i].name || strcmp(values->items[i].name, "_result") != 0) count++;
     if (count > n)
-        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "it takes %u argument%s, got %u", n, n == 1 ? "" : "s",
-                       count);
+        return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Too many arguments: expected %u, got %u", n, count);
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
         const char *name = values->items[i].name;
         if (name && strcmp(name, "_result") == 0) {
-            if (*result >= 0) return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' is given twice");
+            if (*result >= 0)
+                return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "'_result' specified multiple times");
             *result = (int32_t)i;
             continue;
         }
@@ -472,19 +515,19 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
         uint32_t p = position;
         if (name && name[0]) {
             for (p = 0; p < n && strcmp(signature->params[p].name, name) != 0; p++) {}
-            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "it has no parameter '%s'", name);
+            if (p == n) return spyi_no(a, SPY_ERROR_NOT_FOUND, "No parameter named '%s'", name);
         } else {
             position++;
         }
         if (of_param[p] >= 0)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is given twice",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' specified multiple times",
                            signature->params[p].name);
         of_param[p] = (int32_t)i;
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
         if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "parameter '%s' is missing",
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
                            signature->params[p].name);
         if (of_param[p] >= 0) {
             if (given != p)
@@ -497,13 +540,15 @@ static bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, i
     return true;
 }
 
-// Binds parameters and result once every parameter type is known.
-static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                              const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
+    if (result >= 0 && signature->result->kind == SPYI_TYPE_VOID &&
+        a->values->items[result].kind == SPY_ARG_RESULT)
+        result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)
@@ -528,209 +573,6 @@ static bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, c
     }
     if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);
-}
-
-static void spyi_bound_reset(spyi_attempt *a) {
-    bool strict = a->bound.strict, call_info = a->bound.call_info;
-    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
-    spy_call_mode mode = a->bound.mode;
-    spyi_bound_free(&a->bound);
-    a->bound.mode = mode;
-    a->bound.dispatch = dispatch;
-    a->bound.guarded = guarded;
-    a->bound.shader = shader;
-    a->bound.strict = strict;
-    a->bound.call_info = a->bound.names_library = call_info;
-    a->cost = 0;
-    a->misfit = false;
-    a->node_capacity = a->leaf_capacity = 0;
-}
-
-// >>open parameters
-
-enum { SPYI_VIEW_FORMS = 8 };
-
-// Whether only Slang can tell what the parameter takes.
-static bool spyi_is_open(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
-}
-
-// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
-static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
-    static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
-                                                            "RWDiffTensor" };
-    char name[512];
-    if (form > 4 && !spyi_unit_imports(a->unit, "slangpy_diff")) return NULL;
-    snprintf(name, sizeof name, "%s<%s, %u>", names[form - 3], v->type->name, v->rank);
-    return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
-}
-
-// The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
-static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
-                                       uint32_t form) {
-    if (v->kind == SPY_ARG_PAIR) v++; // its value comes first
-    if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
-    if (!v->type) return NULL;
-    if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
-    if (form >= 3) return consumed == 0 && v->tensor && v->rank ? spyi_whole_view(a, v, form) : NULL;
-    if (consumed > v->rank || consumed > 2) return NULL;
-    int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
-    bool scalar = v->type->kind == SPYI_TYPE_SCALAR;
-    bool last_short = last >= 2 && last <= 4, before_short = before >= 2 && before <= 4;
-    if (last < 1 || (consumed == 2 && before < 1)) return NULL;
-    if (form == 0) {
-        if (!scalar || !last_short || (consumed == 2 && !before_short)) return NULL;
-        return consumed == 1 ? spyi_type_vector(a->types, v->type->scalar, (uint32_t)last)
-                             : spyi_type_matrix(a->types, v->type->scalar, (uint32_t)before, (uint32_t)last);
-    }
-    if (form == 1) {
-        if (!scalar || consumed != 2 || !last_short) return NULL;
-        return spyi_type_array(a->types, spyi_type_vector(a->types, v->type->scalar, (uint32_t)last), before);
-    }
-    const spyi_type *row = spyi_type_array(a->types, v->type, last);
-    return consumed == 1 ? row : spyi_type_array(a->types, row, before);
-}
-
-// Slang takes a number for a vector of any length as one of length 1.
-static bool spyi_is_single(const spyi_leaf *leaf) {
-    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
-}
-
-// Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
-static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
-                           int32_t result, const spyi_type *const *views, const uint32_t *consumed,
-                           uint32_t given) {
-    spyi_signature signature;
-    memset(&signature, 0, sizeof signature);
-    int chosen = 0;
-    if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
-        return false;
-    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
-    bool good = types && signature.param_count == open->param_count;
-    for (uint32_t p = 0; good && p < given; p++)
-        types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
-    spyi_bound_reset(a);
-    good = good && spyi_bind_params(a, &signature, types, of_param, result);
-    for (uint32_t p = 0; good && p < given; p++)
-        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
-    for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
-        for (uint32_t p = 0; p < given; p++) {
-            uint32_t value = (uint32_t)of_param[p];
-            if (a->values->items[value].kind == SPY_ARG_PAIR) value++; // its value comes first
-            if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
-                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[value].type &&
-                !a->values->items[value].cast)
-                good = good && a->bound.leaves[i].consumed == consumed[p] &&
-                       !spyi_is_single(&a->bound.leaves[i]);
-        }
-    free(types);
-    if (good) a->bound.signature = signature;
-    else spyi_signature_free(&signature);
-    return good;
-}
-
-// Names the open parameters and what they got.
-static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
-    spyi_text text = { NULL, 0, 0 };
-    for (uint32_t p = 0; p < open->param_count; p++) {
-        if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
-        spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
-                      open->params[p].type->display);
-        spyi_value_text(&a->values->items[of_param[p]], &text);
-        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
-    }
-    spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures, samplers and typed buffers cannot be passed; StructuredBuffer can)",
-            spyi_text_str(&text));
-    spyi_text_free(&text);
-}
-
-#define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
-
-// One search over the views of the open parameters of an overload.
-typedef struct spyi_search {
-    spyi_attempt *attempt;
-    int overload;
-    const spyi_signature *open;
-    const int32_t *of_param;
-    int32_t result;
-    uint32_t given;
-    bool *fixed; // parameters whose view is known
-    const spyi_type **views;
-    uint32_t *consumed;
-    int queries;
-} spyi_search;
-
-// Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
-static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
-    while (p < q->given && q->fixed[p]) p++;
-    if (p == q->given) {
-        if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
-        return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
-                              q->given);
-    }
-    const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
-    for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
-        for (uint32_t form = 0; form < SPYI_VIEW_FORMS && q->queries < SPYI_MOST_QUERIES; form++) {
-            q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
-            q->consumed[p] = consumed;
-            if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
-        }
-    }
-    return false;
-}
-
-// The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
-static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
-    spyi_text name = { NULL, 0, 0 };
-    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
-    const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
-    spyi_text_free(&name);
-    return whole ? whole : type;
-}
-
-static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
-                           int32_t result) {
-    spyi_search q;
-    memset(&q, 0, sizeof q);
-    q.attempt = a;
-    q.overload = overload;
-    q.open = open;
-    q.of_param = of_param;
-    q.result = result;
-    while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
-    q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
-    q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
-    q.fixed = (bool *)calloc(q.given + 1, sizeof *q.fixed);
-    bool found = false, possible = q.views && q.consumed && q.fixed;
-    uint32_t most = 0; // dimensions that views can consume together
-    for (uint32_t p = 0; possible && p < q.given; p++) {
-        const spyi_value *v = &a->values->items[of_param[p]];
-        if (!spyi_is_open(open->params[p].type)) {
-            q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
-            q.fixed[p] = true;
-        } else if (!spyi_view_type(a, v, 0, 0)) {
-            possible = spyi_no(
-                a, SPY_ERROR_TYPE_MISMATCH,
-                "'%s': its type %s is open (say which with spy_cast) or has parts that cannot be passed (textures, "
-                "samplers, typed buffers; StructuredBuffer can)",
-                open->params[p].name, open->params[p].type->display);
-        } else {
-            if (v->kind == SPY_ARG_PAIR) v++;
-            most += v->rank < 2 ? v->rank : 2;
-        }
-    }
-    // Choices that consume 0 dimensions in all, then 1, ...: the element type wins over vectors and arrays.
-    for (uint32_t total = 0; possible && !found && total <= most; total++) {
-        found = spyi_search_views(&q, 0, total);
-        if (found && total) a->sized = true;
-    }
-    if (!found && possible) spyi_no_open(a, open, of_param);
-    free(q.views);
-    free(q.consumed);
-    free(q.fixed);
-    return found;
 }
 
 // >>shader parameters
@@ -765,185 +607,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
     return good ? SPY_OK : a.status;
 }
 
-// >>overloads
-
-static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
-    const spyi_signature *signature = &a->function->overloads.items[overload];
-    uint32_t n = signature->param_count;
-    int32_t *of_param = (int32_t *)malloc((n + 1) * sizeof *of_param);
-    const spyi_type **types = (const spyi_type **)malloc((n + 1) * sizeof *types);
-    int32_t result = -1;
-    bool open = signature->generic;
-    bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
-    for (uint32_t p = 0; good && p < n; p++) {
-        types[p] = signature->params[p].type;
-        open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
-    }
-    if (good && open) {
-        good = spyi_bind_open(a, (int)overload, signature, of_param, result);
-    } else if (good) {
-        good = spyi_bind_params(a, signature, types, of_param, result);
-        if (good) {
-            // The function keeps its own signature; the plan gets a copy of what it needs of it.
-            a->bound.signature.display = spyi_strdup(signature->display);
-            a->bound.signature.spelling = spyi_strdup(signature->spelling);
-            a->bound.signature.callee = signature->callee;
-            a->bound.signature.result = signature->result;
-            a->bound.signature.differentiable = signature->differentiable;
-        }
-    }
-    free(of_param);
-    free(types);
-    return good;
-}
-
-static uint32_t spyi_defaulted(const spyi_attempt *a, uint32_t overload) {
-    return a->function->overloads.items[overload].param_count - a->bound.param_count;
-}
-
-// Slang's own words on why a call with these arguments fits no overload, when types can be named.
-static void spyi_add_compiler_notes(spy_function *function, const spyi_values *values, spyi_text *error) {
-    const spyi_type *types[32];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
-        const spyi_value *v = &values->items[i];
-        if (v->name && strcmp(v->name, "_result") == 0) continue;
-        if (!v->type || count == 32) return;
-        types[count++] = v->type;
-    }
-    spyi_text notes = { NULL, 0, 0 };
-    spyi_unit_explain(function->module->unit, function->name, types, count, &notes);
-    if (notes.size) spyi_text_add(error, "\nSlang says, for single elements:\n%s", spyi_text_str(&notes));
-    spyi_text_free(&notes);
-}
-
-// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
-// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
-static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
-    if (one->generic || other->generic || other->param_count < given) return false;
-    for (uint32_t p = 0; p < other->param_count; p++)
-        if (p < given ? one->params[p].type != other->params[p].type : !other->params[p].has_default)
-            return false;
-    return true;
-}
-
-SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
-                             spyi_text *error) {
-    uint32_t n = function->overloads.count, best = n, ties = 0;
-    bool generic_failed = false;
-    spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
-    spy_status status = SPY_ERROR_TYPE_MISMATCH;
-    uint32_t fitting = 0;
-    bool sized = false;
-    if (n == 0) {
-        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
-                      function->module->name, function->name);
-        return SPY_ERROR_NOT_FOUND;
-    }
-    uint8_t *sizes =
-        (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
-    memset(&winner, 0, sizeof winner);
-    for (uint32_t i = 0; i < n; i++) {
-        const spyi_signature *signature = &function->overloads.items[i];
-        memset(&attempt, 0, sizeof attempt);
-        attempt.function = function;
-        attempt.unit = function->module->unit;
-        attempt.types = function->object.device->types;
-        attempt.values = values;
-        attempt.bound.strict = function->module->strict_broadcasting;
-        attempt.bound.mode = spyi_mode_of(values);
-        attempt.bound.dispatch = values->threads != NULL;
-        attempt.bound.guarded = values->threads && values->threads->guarded;
-        attempt.bound.shader = values->threads && values->threads->shader;
-        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
-        attempt.bound.names_library = attempt.bound.call_info;
-        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
-        bool good = spyi_bind_overload(&attempt, i);
-        if (!good) {
-            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
-                          spyi_text_str(&attempt.reason));
-            if (n == 1) status = attempt.status;
-            generic_failed = generic_failed || signature->generic;
-        }
-        for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
-            const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->value >= values->count) continue; // a gradient has its value's sizes
-            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
-            while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
-                sized_dims++;
-            if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
-        }
-        fitting += good;
-        sized = sized || (good && attempt.sized);
-        bool better = false, equal = false;
-        if (good && best < n) {
-            uint32_t missing = spyi_defaulted(&attempt, i), best_missing = spyi_defaulted(&winner, best);
-            bool generic = signature->generic, best_generic = function->overloads.items[best].generic;
-            if (attempt.misfit != winner.misfit) better = winner.misfit;
-            else if (attempt.cost != winner.cost) better = attempt.cost < winner.cost;
-            else if (missing != best_missing) better = missing < best_missing;
-            else if (generic != best_generic) better = !generic;
-            else equal = true;
-        }
-        if (good && (best == n || better)) {
-            spyi_bound_free(&winner.bound);
-            spyi_text_free(&winner.reason);
-            winner = attempt;
-            best = i;
-            ties = 1;
-            spyi_text_clear(&tied);
-            spyi_text_add(&tied, "\n    %s", signature->display);
-            continue;
-        }
-        if (equal) {
-            ties++;
-            spyi_text_add(&tied, "\n    %s", signature->display);
-        }
-        spyi_bound_free(&attempt.bound);
-        spyi_text_free(&attempt.reason);
-    }
-    for (uint32_t i = 0; best < n && ties == 1 && i < n; i++) {
-        const spyi_signature *other = &function->overloads.items[i];
-        if (i != best &&
-            spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
-            spyi_text_add(&twins, "\n    %s", other->display);
-    }
-    if (!sizes) {
-        status = SPY_ERROR_OUT_OF_MEMORY;
-        spyi_text_add(error, "out of host memory");
-    } else if (twins.size) {
-        status = SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
-                      function->overloads.items[best].display, spyi_text_str(&twins));
-    } else if (best < n && ties == 1) {
-        for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
-        *bound = winner.bound;
-        bound->sizes = sized ? sizes : NULL;
-        if (sized) sizes = NULL;
-        memset(&winner.bound, 0, sizeof winner.bound);
-        status = SPY_OK;
-    } else if (best < n) {
-        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
-        spyi_text_add(error,
-                      winner.misfit
-                          ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
-                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
-                      ties, spyi_text_str(&tied));
-    } else {
-        spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
-                      spyi_text_str(&reasons));
-        if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
-            spyi_add_compiler_notes(function, values, error);
-    }
-    free(sizes);
-    spyi_bound_free(&winner.bound);
-    spyi_text_free(&winner.reason);
-    spyi_text_free(&reasons);
-    spyi_text_free(&tied);
-    spyi_text_free(&twins);
-    return status;
-}
+// >>the result
 
 SPYI_FN void spyi_bound_free(spyi_bound *bound) {
     for (uint32_t i = 0; i < bound->leaf_count; i++) free(bound->leaves[i].path);

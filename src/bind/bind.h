@@ -14,6 +14,7 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // tensors and host arrays
     uint8_t map_count;
+    bool whole;           // an explicit mapping of no dimensions
     uint32_t child_count; // struct: its fields, which follow
     uint32_t size;        // SPY_ARG_DATA: bytes
     const int8_t *map;
@@ -43,6 +44,13 @@ struct spy_globals {
     uint32_t count, capacity;
     bool failed; // out of memory
 };
+
+// Options with all that they point to, for calls that are made later. All zero: none.
+typedef struct spyi_kept_options {
+    spy_call_options options;
+    spy_packed *constants, *globals; // their lists, as structs
+    bool given;
+} spyi_kept_options;
 
 // >>dispatches: an explicit number of threads
 typedef struct spyi_threads {
@@ -81,6 +89,10 @@ SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
+// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
+                                     spyi_text *error);
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 // Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value); // of tensors and host arrays; others: rank 0
@@ -150,6 +162,7 @@ typedef struct spyi_leaf {
     uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
     bool reads, writes;               // memory of its tensor, anywhere
     bool untracked;                   // memory that we do not know of
+    bool texels;                      // the buffer that it is bound to is a typed one
     bool binds;                       // its field is a parameter of the entry point, bound to its tensor
     const char *kind_type;            // Slang type that it says, interned
     spyi_role role;
@@ -193,7 +206,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 // What such a parameter takes, for messages; NULL: it is none.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type);
-// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters: given whole or by fields, bound as a uniform buffer.
+// The kind of ConstantBuffer<T> and ParameterBlock<T> parameters, given whole or by fields, and of arrays of buffers.
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void);
 // What a tensor is for a parameter "RWTensor<T, D>" that is still open: "RWTensor<float, 2>".
 SPYI_FN void spyi_whole_type_name(spyi_types *types, const spyi_type *type, const spyi_value *value,

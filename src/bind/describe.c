@@ -46,7 +46,8 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
-    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns)
+    if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -136,6 +137,18 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                 "expected a value and its gradient");
         v->child_count = 2;
         return SPY_OK;
+    case SPY_ARG_RESULT:
+        if (!arg->value.result)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the pointer that takes its result is NULL");
+        if (arg->direction != SPY_DIRECTION_INOUT) return SPY_OK;
+        if (arg->value.result->dtype <= SPY_DTYPE_DEFAULT || arg->value.result->dtype >= SPY_DTYPE_COUNT ||
+            arg->value.result->size_bytes > SPY_RESULT_BYTES)
+            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                                "the value that goes in has no valid dtype or size_bytes");
+        v->type = device->scalars[arg->value.result->dtype];
+        v->size = (uint32_t)arg->value.result->size_bytes;
+        return SPY_OK;
     case SPY_ARG_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -170,19 +183,21 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        if (arg->map_count > SPY_MAX_RANK)
+        v->whole = arg->map_count == SPYI_MAP_WHOLE;
+        if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = v->map_count;
+        key[3] = (uint8_t)arg->map_count;
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->map, v->map_count);
         values->key_size += 8u + v->map_count;
@@ -215,10 +230,6 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
     lists[1].items = values->written.items;
     lists[1].count = values->written.count;
     if (values->written.failed || !spyi_key_bytes(values, "\xfd", 1)) return SPY_ERROR_OUT_OF_MEMORY;
-    if (lists[0].count && !lists[0].items) {
-        spyi_text_add(error, "its options: globals has a count, but items is NULL");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
     for (int l = 0; l < 2 && status == SPY_OK; l++) {
         for (size_t i = 0; i < lists[l].count && status == SPY_OK; i++) {
             if (lists[l].items[i].name && lists[l].items[i].name[0]) continue;
@@ -389,6 +400,9 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
     case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
     case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
     case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
+    case SPY_ARG_RESULT:
+        spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
+        break;
     case SPY_ARG_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");

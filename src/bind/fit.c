@@ -43,7 +43,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, bool 
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
-    if (type->kind == SPYI_TYPE_ARRAY) { // its count, then what its element takes
+    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
+    if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, host, output, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;

@@ -25,6 +25,8 @@ typedef struct spyi_attempt {
 // bind.c
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...)
     SPYI_PRINTF(3, 4); // why the overload does not fit; gives false
+// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                  bool in, bool out);
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
@@ -32,6 +34,12 @@ SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *t
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
 SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const char *path);
+// For each parameter the index of its top-level value, or -1; the result's value in *result.
+SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
+                              int32_t *result);
+// Binds parameters and result once every parameter type is known.
+SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
+                              const int32_t *of_param, int32_t result);
 
 // gradient.c, for calls that compute gradients
 // An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.

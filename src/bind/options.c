@@ -1,9 +1,10 @@
-// Options of a call: checked and signed at each call, copied when a plan is made.
+// Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
 #include "bind/bind.h"
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
     if (o->constants.count && !o->constants.items) return "constants has a count, but items is NULL";
+    if (o->globals.count && !o->globals.items) return "globals has a count, but items is NULL";
     if (o->conformance_count && !o->conformances)
         return "conformance_count is given, but conformances is NULL";
     if (o->conformance_count > 256) return "it has more than 256 conformances";
@@ -143,4 +144,65 @@ SPYI_FN void spyi_options_free(spyi_options *options) {
     for (uint32_t i = 0; i < options->conformance_count; i++) free(options->conformances[i]);
     free(options->conformances);
     memset(options, 0, sizeof *options);
+}
+
+// >>keeping
+
+static spy_packed *spyi_keep_list(spy_args list, const char *what, spyi_text *error) {
+    const char *problem = NULL;
+    spy_arg all;
+    memset(&all, 0, sizeof all);
+    all.kind = SPY_ARG_STRUCT;
+    all.value.fields = list.items;
+    all.count = list.count;
+    spy_packed *packed = spyi_packed_make(&all, &problem);
+    if (!packed) spyi_text_add(error, "its options: %s cannot be kept: %s", what, problem);
+    return packed;
+}
+
+static spy_args spyi_kept_list(const spy_packed *packed) {
+    spy_arg all = spy_arg_packed(NULL, packed);
+    spy_args list;
+    list.items = all.value.fields;
+    list.count = all.count;
+    return list;
+}
+
+SPYI_FN spy_status spyi_options_keep(const spy_call_options *o, spyi_kept_options *kept, spyi_text *error) {
+    memset(kept, 0, sizeof *kept);
+    if (!o) return SPY_OK;
+    const char *problem = spyi_check_options(o);
+    if (problem) {
+        spyi_text_add(error, "its options: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    kept->given = true;
+    kept->options = *o;
+    kept->options.prelude = spyi_strdup(o->prelude);
+    char **conformances = (char **)calloc(o->conformance_count + 1, sizeof *conformances);
+    kept->options.conformances = (const char *const *)conformances;
+    bool good = conformances && (kept->options.prelude || !o->prelude);
+    for (size_t i = 0; good && i < o->conformance_count; i++)
+        good = (conformances[i] = spyi_strdup(o->conformances[i])) != NULL;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    kept->constants = spyi_keep_list(o->constants, "constants", error);
+    if (kept->constants) kept->globals = spyi_keep_list(o->globals, "globals", error);
+    if (!kept->globals) return SPY_ERROR_INVALID_ARGUMENT;
+    kept->options.constants = spyi_kept_list(kept->constants);
+    kept->options.globals = spyi_kept_list(kept->globals);
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
+    const spy_call_options *o = &kept->options;
+    if (kept->given) free((void *)o->prelude);
+    for (size_t i = 0; kept->given && o->conformances && i < o->conformance_count; i++)
+        free((void *)o->conformances[i]);
+    if (kept->given) free((void *)o->conformances);
+    spy_release_packed(kept->constants);
+    spy_release_packed(kept->globals);
+    memset(kept, 0, sizeof *kept);
 }

@@ -19,7 +19,14 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
-    spy_status status = list ? spyi_list_check_open(list, function->object.device, &error) : SPY_OK;
+    spy_status status = SPY_OK;
+    if (list && timed) {
+        spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
+                              "spy_list_timestamp can");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (list) {
+        status = spyi_list_check_open(list, function->object.device, &error);
+    }
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
@@ -56,11 +63,12 @@ spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_o
     return spyi_call(function, args, options, "spy_call_with", false, NULL);
 }
 
-spy_status spy_time_call(spy_function *function, spy_args args, uint64_t *gpu_time_ns) {
+spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                         uint64_t *gpu_time_ns) {
     uint64_t ignored;
     if (!gpu_time_ns) gpu_time_ns = &ignored;
     *gpu_time_ns = 0;
-    return spyi_call(function, args, NULL, "spy_time_call", true, gpu_time_ns);
+    return spyi_call(function, args, options, "spy_time_call", true, gpu_time_ns);
 }
 
 spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args) {
@@ -94,6 +102,7 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
     spyi_bound_text(&plan->bound, values, out);
+    spyi_globals_text(plan->function, values, out);
     spyi_text_add(out, "  call shape ");
     spyi_shape_text(&launch->shape, out);
     spyi_text_add(out, ", %lld elements on %s\n", (long long)launch->count, device->base->limits.info.name);
@@ -115,15 +124,10 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     }
 }
 
-size_t spy_explain_call(spy_function *function, spy_args args, char *text, size_t capacity) {
-    return spy_explain_call_with(function, args, NULL, text, capacity);
-}
-
-size_t spy_explain_call_with(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                             size_t capacity) {
-    const char *name = options ? "spy_explain_call_with" : "spy_explain_call";
+size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                        size_t capacity) {
     if (text && capacity) text[0] = 0;
-    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return 0;
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = &device->cache->values;
     spyi_text out = { NULL, 0, 0 };

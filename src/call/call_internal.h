@@ -151,6 +151,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
                                       spyi_text *error);
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
+// Goes on to the next pass, or to the one that finishes this one; false: this was the last.
+SPYI_FN bool spyi_next_pass(spyi_launch *launch);
 
 // overlap.c
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
@@ -162,6 +164,10 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted, const spyi_inputs *inputs,
                                    const spyi_values *values, spyi_feeds *feeds, spyi_text *error);
 SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
+// A line for each that is given, and for each that the module has besides.
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 // The running call's values into feeds->data and bindings[slot].
 SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
                                    spyi_text *error);

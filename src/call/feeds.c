@@ -1,4 +1,5 @@
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel, packed at each call.
+// Names and types are checked before there is a kernel; which parameters are used only its code tells.
 //
 // The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
 #include "call/call_internal.h"
@@ -25,6 +26,15 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
             return true;
         }
         return false;
+    }
+    if (**path == '.' && type->kind == SPYI_TYPE_VECTOR && (*path)[1] && !(*path)[2]) {
+        static const char names[] = "xyzw";
+        const char *name = strchr(names, (*path)[1]);
+        if (!name || name - names >= (ptrdiff_t)type->columns) return false;
+        at->offset += (uint32_t)((size_t)(name - names) * spyi_type_device_stride(type->element));
+        at->type = type->element;
+        *path += 2;
+        return true;
     }
     int64_t count = type->kind == SPYI_TYPE_ARRAY    ? type->count
                     : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
@@ -68,11 +78,13 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         size_t length = strlen(input->path);
         if (input->parameter) continue;
         globals++;
-        if (strncmp(input->path, path, length) == 0 && path[length] == '.' && input->type->field_count) {
+        if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
+            input->type->field_count) {
             spyi_text_clear(&fields); // parts come after what they are parts of
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
+            continue;
         }
         uint32_t distance = spyi_edit_distance(path, input->path), at = count;
         if (distance > most) continue;
@@ -91,6 +103,69 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
     else if (fields.size) spyi_text_add(out, "%s", fields.data);
     else if (!globals) spyi_text_add(out, ": the modules have none");
     spyi_text_free(&fields);
+}
+
+static spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
+                                spyi_text *error) {
+    spyi_text_add(error, "there is no global shader parameter '%s'", shown);
+    spyi_near_inputs(inputs, path, error);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// >>before there is a kernel
+
+SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
+    bool more = values->options && values->options->prelude; // which may bring further ones
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; inputs && i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        spyi_found found;
+        spyi_bound bound;
+        if (!spyi_find_input(inputs, path, false, &found)) {
+            if (more) continue;
+            return spyi_no_input(inputs, path, path, error);
+        }
+        spy_status status = spyi_bind_input(function, values, i, found.type, path, &bound, error);
+        if (status != SPY_OK) return status;
+        spyi_bound_free(&bound);
+    }
+    return SPY_OK;
+}
+
+// Whether some value is for the input, for what it is part of, or for a part of it.
+static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        const char *path = values->items[i].name;
+        size_t length = strlen(path), other = strlen(input->path);
+        size_t common = length < other ? length : other;
+        char next = length < other ? input->path[length] : path[other];
+        if (memcmp(path, input->path, common) == 0 && (next == 0 || next == '.' || next == '[')) return true;
+    }
+    return false;
+}
+
+SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out) {
+    const spyi_inputs *inputs = spyi_unit_inputs(function->module->unit);
+    uint32_t end = values->count + values->global_count;
+    for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
+        spyi_text value = { NULL, 0, 0 };
+        spyi_found found;
+        bool known = inputs && spyi_find_input(inputs, values->items[i].name, false, &found);
+        spyi_value_text(&values->items[i], &value);
+        spyi_text_add(out, "  %-20s global %-12s <- %s\n", values->items[i].name,
+                      known ? found.type->display : "", spyi_text_str(&value));
+        spyi_text_free(&value);
+    }
+    for (uint32_t i = 0; inputs && i < inputs->count; i++) {
+        const spyi_input *input = &inputs->items[i];
+        bool parted = input->kind == SPYI_INPUT_GROUP ||
+                      (input->type->kind == SPYI_TYPE_OTHER && input->type->field_count); // they follow
+        if (!parted && !spyi_input_has_value(input, values))
+            spyi_text_add(out, "  %-20s global %-12s %s\n", input->path, input->type->display,
+                          input->kind == SPYI_INPUT_FOREIGN ? "cannot be given" : "not given");
+    }
 }
 
 // >>making
@@ -155,11 +230,8 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
                                   bool parameter) {
     spyi_found found;
     spyi_bound bound;
-    if (!spyi_find_input(f->inputs, path, parameter, &found)) {
-        spyi_text_add(f->error, "there is no global shader parameter '%s'", shown);
-        spyi_near_inputs(f->inputs, path, f->error);
-        return SPY_ERROR_NOT_FOUND;
-    }
+    if (!spyi_find_input(f->inputs, path, parameter, &found))
+        return spyi_no_input(f->inputs, path, shown, f->error);
     spy_status status =
         spyi_bind_input(f->plan->function, f->values, index, found.type, path, &bound, f->error);
     if (status != SPY_OK) return status;
@@ -174,7 +246,11 @@ static spy_status spyi_feed_value(spyi_feeding *f, uint32_t index, const char *p
             free(leaf->path);
             leaf->path = spyi_strdup(spyi_text_str(&name));
             spyi_text_free(&name);
-            status = leaf->path ? spyi_add_feed(f, leaf, &found) : spyi_out_of_memory(f->error);
+            status = leaf->path ? SPY_OK : spyi_out_of_memory(f->error);
+            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+            if (status == SPY_OK && leaf->binds)
+                status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
     }
     spyi_bound_free(&bound);
@@ -265,7 +341,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers, in its order, and all that a shader of the user's has bound, from the arguments.
+// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
 static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
@@ -276,7 +352,7 @@ static spy_status spyi_feed_holders(spyi_feeding *f, const spyi_emitted *emitted
             status = spyi_feed_value(f, b->leaves[i].value, b->leaves[i].path, b->leaves[i].path, true);
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strchr(input->path, '.') || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
         const spyi_leaf *leaf = &f->plan->bound.leaves[emitted->holders[holder++]];
         status = spyi_feed_value(f, leaf->value, input->path, leaf->path, true);
     }

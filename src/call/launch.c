@@ -3,8 +3,8 @@
 // Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
 #include "call/call_internal.h"
 
-#define SPYI_WIDTH 4       // elements a thread of wide variants: one 16-byte access for 4-byte scalars
-#define SPYI_WIDE_BYTES 64 // largest element, over all leaves, of wide variants: four lie in registers
+#define SPYI_WIDE_BYTES                                                                                      \
+    256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
 
 // Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
@@ -178,15 +178,17 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Whether four neighbours of this leaf are one aligned vector, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components) {
-    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_WIDTH,
-             group = (uint64_t)leaf->memory_size * SPYI_WIDTH;
+// Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components,
+                             uint32_t width) {
+    uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
+             group = (uint64_t)leaf->memory_size * width;
+    if (width > SPYI_LANES && vector < 16) vector = 16;
     uint64_t base = leaf->storage ? leaf->storage->offset : 0;
     if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (leaf->strides[d] % SPYI_WIDTH) return false;
+        if (leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
     // multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -195,11 +197,13 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Turns the variant wide if every leaf allows it and all outputs are vectors.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
-    int64_t from = limits->prefers_bindings ? 2 * SPYI_WIDTH
-                                            : 65536; // below, a GPU needs the threads more than the width
-    if (launch->rank == 0 || launch->count < from) return;
-    if (launch->rank > 1 && launch->dims[launch->rank - 1] % SPYI_WIDTH) return;
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits,
+                          uint32_t width) {
+    int64_t from = limits->prefers_bindings
+                       ? 2 * SPYI_LANES
+                       : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
+    if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
+    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false;
@@ -209,7 +213,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
-        bool vector = spyi_vector_fits(launch, at, leaf->type->columns);
+        bool vector = spyi_vector_fits(launch, at, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
@@ -220,17 +224,27 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
             walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
                                 (walk[i] & SPYI_WALK_REVERSED));
     }
-    if (!outputs || bytes > SPYI_WIDE_BYTES) return;
+    if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     memcpy(launch->key.walk, walk, sizeof walk);
-    launch->key.width = SPYI_WIDTH;
+    launch->key.width = (uint8_t)width;
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
-        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= SPYI_WIDTH;
-        at->reach =
-            at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * SPYI_WIDTH);
+        for (uint32_t d = 0; d + 1 < launch->rank; d++) at->strides[d] /= width;
+        at->reach = at->offset + spyi_align((size_t)(at->end - at->offset), (size_t)at->memory_size * width);
     }
+}
+
+// Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
+static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
+    uint32_t smallest = 4;
+    if (!spyi_path_of(limits->target)->packs_words) return SPYI_LANES;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_in_memory(&b->leaves[i]) && launch->key.walk[i] != SPYI_WALK_UNIFORM &&
+            launch->leaves[i].memory_size < smallest)
+            smallest = launch->leaves[i].memory_size;
+    return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
 // A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
@@ -279,13 +293,20 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
+// Bindings that a value may need: one, or one for each tensor in a struct or an array of buffers.
+static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
+    uint32_t count = 0, end = spyi_value_end(values->items, value);
+    for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
+    return count ? count : 1;
+}
+
 static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                spyi_launch *launch) {
     uint64_t largest = 0;
     uint32_t memory_leaves = values->global_count; // each may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
-        memory_leaves += b->leaves[i].binds;
+        if (b->leaves[i].binds) memory_leaves += spyi_tensor_count(values, b->leaves[i].value);
         if (!spyi_is_walked(b, launch, i)) continue;
         spyi_launch_leaf *leaf = &launch->leaves[i];
         uint64_t bytes = leaf->end - leaf->begin;
@@ -456,7 +477,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
         !launch->key.together) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits);
+        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits));
+        spyi_try_wide(b, launch, limits, SPYI_LANES);
         spyi_try_unroll(b, launch, limits);
     }
     spyi_choose_access(b, values, limits, launch);
@@ -496,7 +518,9 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
     if (!launch->repeatable || values->thread_count.rank) return false;
-    uint64_t grid = plan->function->object.device->base->limits.binding_alignment;
+    const spyi_limits *limits = &plan->function->object.device->base->limits;
+    uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
+                                                                        : limits->texel_alignment;
     grid = (grid > 64 ? grid : 64) - 1;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;

@@ -221,3 +221,12 @@ SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int
     *count = n;
     return kept;
 }
+
+SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
+    if (launch->leaves_sums && !launch->finishes) {
+        launch->finishes = true;
+        return true;
+    }
+    launch->finishes = false;
+    return ++launch->pass < launch->pass_count;
+}

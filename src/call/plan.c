@@ -27,6 +27,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
+    if (status == SPY_OK) status = spyi_globals_check(function, values, error);
     if (status == SPY_OK && plan->bound.leaf_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(error, "the arguments have %u leaves, at most %d are possible", plan->bound.leaf_count,
                       SPYI_MOST_MEMORY_LEAVES);
@@ -133,8 +134,10 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     bool good = spyi_file_write(path.data, source->data, source->size);
     if (good && code->data) {
         spyi_text_clear(&path);
-        spyi_text_add(&path, "%s/%s.spv", device->dump_directory, name);
-        good = spyi_file_write(path.data, code->data, code->size);
+        bool spirv = device->base->limits.target == SPYI_TARGET_SPIRV;
+        size_t text = spirv ? 0 : code->prelude_size; // without the compiler's prelude, and the NUL
+        spyi_text_add(&path, "%s/%s.%s", device->dump_directory, name, spirv ? "spv" : "cu");
+        good = spyi_file_write(path.data, (const char *)code->data + text, code->size - text - !spirv);
     }
     if (!good)
         spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
@@ -152,6 +155,18 @@ static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spy
     if (out->text.data) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Its group, its block, and the parameters in that: of our own kernels the block is the only one.
+static void spyi_kernel_sizes(const spyi_plan *plan, const spyi_emitted *e, spyi_kernel_desc *desc) {
+    static const uint32_t whole[1] = { 0 };
+    const uint32_t *threads = plan->bound.options.threads;
+    desc->group_size = e->group_size;
+    for (int i = 0; i < 3; i++) desc->group[i] = threads[0] ? threads[i] : i == 0 ? e->group_size : 1;
+    desc->block_size = e->block_size;
+    desc->block_by_address = e->block_by_address;
+    desc->params = plan->bound.shader ? plan->function->entry.places : whole;
+    desc->param_count = plan->bound.shader ? plan->function->entry.place_count : e->block_size ? 1 : 0;
 }
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
@@ -198,11 +213,12 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code = code.data;
         desc.code_size = code.size;
         desc.entry = entry;
-        desc.group_size = variant->emitted.group_size;
-        desc.block_size = variant->emitted.block_size;
-        desc.block_by_address = variant->emitted.block_by_address;
+        desc.prelude_size = code.prelude_size;
+        spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
+        desc.slots = code.inputs.slots;
         desc.uniform_count = variant->feeds.uniform_count;
+        desc.uniform_places = code.inputs.uniform_place;
         spyi_text_add(&step, "pipeline %s", name.data);
         spyi_step(&device->ctx, step.data, false);
         status = device->backend->create_kernel(device->gpu, &desc, &variant->kernel, error);

@@ -12,8 +12,9 @@ struct spy_prepared {
     spyi_thread thread;
     spyi_atomic finished; // set by the thread at its end
     spyi_values values;   // copies for the thread
-    spyi_plan *made;      // by the thread
-    spy_status status;    // of the compilation
+    spyi_kept_options kept;
+    spyi_plan *made;   // by the thread
+    spy_status status; // of the compilation
     spyi_text error;
     uint32_t generation; // of the module that the plan was made from
     spy_prepared *previous, *next;
@@ -27,29 +28,50 @@ typedef struct spyi_snapshot {
     spyi_storage storage;
 } spyi_snapshot;
 
+// The first value that is this one's tensor, or lies in its storage: what is one for the caller stays one in the copies.
+static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
+    uint32_t j = 0;
+    while (values->items[j].tensor != values->items[i].tensor) j++;
+    return j;
+}
+
+static uint32_t spyi_first_of_storage(const spyi_values *values, uint32_t i) {
+    uint32_t j = 0;
+    while (!values->items[j].tensor || values->items[j].tensor->storage != values->items[i].tensor->storage)
+        j++;
+    return j;
+}
+
 static void spyi_free_copies(spyi_values *values) {
-    for (uint32_t i = 0; i < values->count; i++) {
+    uint32_t count = values->count + values->global_count + values->grad_count;
+    for (uint32_t i = count; i-- > 0;) {
         spyi_value *v = &values->items[i];
         free((void *)v->name);
         free((void *)v->cast);
-        if (v->tensor) free(v->tensor);
-        else free((void *)v->dims);
+        if (!v->tensor) free((void *)v->dims);
+        else if (spyi_first_of_tensor(values, i) == i) free(v->tensor);
         free((void *)v->map);
     }
     spyi_values_free(values);
 }
 
 static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
-    to->items = (spyi_value *)calloc(from->count + 1, sizeof *to->items);
+    uint32_t count = from->count + from->global_count + from->grad_count;
+    to->items = (spyi_value *)calloc(count + 1, sizeof *to->items);
     to->key = (uint8_t *)malloc(from->key_size);
     if (!to->items || !to->key) return false;
-    to->capacity = from->count;
+    to->capacity = count;
+    to->count = from->count;
+    to->global_count = from->global_count;
+    to->grad_count = from->grad_count;
+    to->options = from->options; // kept
+    to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
     bool good = true;
-    for (uint32_t i = 0; i < from->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const spyi_value *v = &from->items[i];
-        spyi_value *copy = &to->items[to->count++];
+        spyi_value *copy = &to->items[i];
         *copy = *v;
         copy->arg = NULL;
         copy->name = spyi_strdup(v->name);
@@ -60,13 +82,18 @@ static bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
         copy->tensor = NULL;
         copy->dims = NULL;
-        if (v->tensor) {
+        uint32_t same = v->tensor ? spyi_first_of_tensor(from, i) : i;
+        if (same < i) {
+            copy->tensor = to->items[same].tensor;
+            copy->dims = to->items[same].dims;
+        } else if (v->tensor) {
+            const spy_tensor *beside = to->items[spyi_first_of_storage(from, i)].tensor;
             spyi_snapshot *snapshot = (spyi_snapshot *)malloc(sizeof *snapshot);
             good = good && snapshot;
             if (!snapshot) continue;
             snapshot->tensor = *v->tensor;
             snapshot->storage = *v->tensor->storage;
-            snapshot->tensor.storage = &snapshot->storage;
+            snapshot->tensor.storage = beside ? beside->storage : &snapshot->storage;
             copy->tensor = &snapshot->tensor;
             copy->dims = snapshot->tensor.shape.dims;
         } else if (v->dims) {
@@ -91,10 +118,23 @@ static spy_status spyi_prepare_variant(spyi_plan *plan, const spyi_values *value
     return status == SPY_OK ? spyi_plan_add_variant(plan, variant, error) : status;
 }
 
+// Each pass of a backward call has a variant of its own.
+static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    spyi_launch *launch = &plan->launch;
+    spy_status status;
+    launch->pass = 0;
+    launch->finishes = false;
+    do status = spyi_prepare_variant(plan, values, error);
+    while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count && spyi_next_pass(launch));
+    launch->pass = 0;
+    launch->finishes = false;
+    return status;
+}
+
 static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     p->status = spyi_plan_create(p->function, &p->values, &p->made, &p->error);
-    if (p->status == SPY_OK) p->status = spyi_prepare_variant(p->made, &p->values, &p->error);
+    if (p->status == SPY_OK) p->status = spyi_prepare_variants(p->made, &p->values, &p->error);
     spyi_atomic_store(&p->finished, 1);
 }
 
@@ -141,58 +181,76 @@ static void spyi_prepare_join(spy_prepared *p) {
     spyi_free_copies(&p->values);
 }
 
+static const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
+    return p->kept.given ? &p->kept.options : NULL;
+}
+
+// Among the device's prepared calls; NULL: out of memory.
+static spy_prepared *spyi_prepared_new(spy_function *function) {
+    spy_device *device = function->object.device;
+    spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
+    if (!p) return NULL;
+    p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
+    p->object.device = device;
+    spyi_atomic_store(&p->object.references, 1);
+    p->function = function;
+    p->generation = function->module->generation;
+    p->next = device->prepared;
+    if (p->next) p->next->previous = p;
+    device->prepared = p;
+    spyi_atomic_add(&function->module->object.references, 1);
+    return p;
+}
+
+// Starts a thread that compiles the described call; false: there is nothing to compile, or no thread to be had.
+static bool spyi_prepare_start(spy_prepared *p, spyi_values *values) {
+    uint32_t size = values->key_size;
+    bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
+    values->key_size = size; // without what the look-up has added
+    if (known) return false;
+    p->running =
+        spyi_copy_values(values, &p->values) && spyi_thread_start(&p->thread, spyi_prepare_thread, p);
+    if (!p->running) spyi_free_copies(&p->values);
+    return p->running;
+}
+
+static spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_plan_get(p->function, values, &p->plan, error);
+    if (status != SPY_OK) return status;
+    uint32_t before = p->plan->variant_count;
+    p->plan->references++;
+    status = spyi_prepare_variants(p->plan, values, error);
+    p->object.device->stats.kernels_built += p->plan->variant_count - before;
+    return status;
+}
+
+static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare_desc *desc,
+                               spyi_text *error) {
+    spyi_values *values = &p->object.device->cache->values;
+    spy_status status = spyi_options_keep(desc ? desc->options : NULL, &p->kept, error);
+    if (status == SPY_OK && p->kept.options.append_to) {
+        spyi_text_add(error, "its options: append_to: a prepared call cannot be recorded; expected NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status == SPY_OK)
+        status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
+    if (status != SPY_OK || (desc && desc->async && spyi_prepare_start(p, values))) return status;
+    return spyi_prepare_now(p, values, error);
+}
+
 spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc) {
     const char *name = "spy_prepare";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
-    spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
-    spy_prepared *p = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
-    if (status == SPY_OK) {
-        p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
-        if (!p) {
-            status = SPY_ERROR_OUT_OF_MEMORY;
-            spyi_text_add(&error, "out of host memory");
-        }
-    }
-    if (p) {
-        p->object.kind = (uint32_t)SPYI_KIND_PREPARED;
-        p->object.device = device;
-        spyi_atomic_store(&p->object.references, 1);
-        p->function = function;
-        p->generation = function->module->generation;
-        p->next = device->prepared;
-        if (p->next) p->next->previous = p;
-        device->prepared = p;
-        spyi_atomic_add(&function->module->object.references, 1);
-        bool async = desc && desc->async && !spyi_cache_find(device, function, values);
-        if (async) {
-            bool copied = spyi_describe(function, args, NULL, NULL, values, &error) == SPY_OK &&
-                          spyi_copy_values(values, &p->values);
-            if (copied && spyi_thread_start(&p->thread, spyi_prepare_thread, p)) {
-                p->running = true;
-            } else { // no thread to be had: do it here
-                spyi_free_copies(&p->values);
-                async = false;
-            }
-        }
-        if (!async) {
-            status = spyi_plan_get(function, values, &p->plan, &error);
-            if (status == SPY_OK) {
-                uint32_t before = p->plan->variant_count;
-                p->plan->references++;
-                status = spyi_prepare_variant(p->plan, values, &error);
-                device->stats.kernels_built += p->plan->variant_count - before;
-            }
-        }
-        if (status != SPY_OK) {
-            spyi_prepared_free(p);
-            p = NULL;
-        }
-    }
-    if (status != SPY_OK)
+    spy_prepared *p = spyi_prepared_new(function);
+    spy_status status = p ? spyi_prepare(p, args, desc, &error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (!p) spyi_text_add(&error, "out of host memory");
+    if (status != SPY_OK) {
+        if (p) spyi_prepared_free(p);
+        p = NULL;
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    }
     spyi_text_free(&error);
     spyi_leave(device);
     return p;
@@ -251,7 +309,8 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
     if (status == SPY_OK) {
-        status = spyi_describe(prepared->function, args, NULL, NULL, values, &error);
+        status =
+            spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
         if (status == SPY_OK && spyi_prepared_outdated(prepared))
             status = spyi_prepared_renew(prepared, values, &error);
         const spyi_plan *plan = prepared->plan;
@@ -264,8 +323,10 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
             spyi_text_add(&error, "the arguments are not of the kinds, types, ranks and names that the call "
                                   "was prepared for:\n");
             spyi_text_add(&error, "  %s\n", plan->bound.signature.display);
-            for (uint32_t i = 0; i < values->count; i++) {
-                spyi_text_add(&error, "  argument %u: ", i + 1);
+            uint32_t end = values->count + values->global_count, number = 0;
+            for (uint32_t i = 0; i < end; i = spyi_value_end(values->items, i)) {
+                if (i < values->count) spyi_text_add(&error, "  argument %u: ", ++number);
+                else spyi_text_add(&error, "  global '%s': ", values->items[i].name);
                 spyi_value_text(&values->items[i], &error);
                 spyi_text_add(&error, "\n");
             }
@@ -291,6 +352,7 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     else device->prepared = p->next;
     if (p->next) p->next->previous = p->previous;
     spyi_text_free(&p->error);
+    spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
     spyi_bury(device, &p->object, sizeof *p);
 }

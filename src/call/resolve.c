@@ -100,7 +100,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     return out;
 }
 
-spy_resolution *spy_resolve(spy_function *function, spy_args args) {
+spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
@@ -108,7 +108,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args) {
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
     spy_resolution *made = NULL;
-    spy_status status = spyi_describe(function, args, NULL, NULL, values, &error);
+    spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
         status = spyi_launch_shape(plan, values, &error);

@@ -106,9 +106,19 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
     spyi_place_readback(s);
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         const spyi_leaf *leaf = &s->bound->leaves[i];
-        if (leaf->source == SPYI_SOURCE_READBACK && leaf->in)
-            spyi_type_to_device(leaf->type, memory + s->readback_offset[i],
-                                s->values->items[leaf->value].arg->value.data, 1);
+        if (leaf->source != SPYI_SOURCE_READBACK) continue;
+        const spyi_value *v = &s->values->items[leaf->value];
+        if (leaf->in && v->kind == SPY_ARG_RESULT) {
+            uint64_t host[SPY_RESULT_BYTES / 8];
+            spy_dtype to = spyi_leaf_scalar(leaf);
+            const spy_result *value = v->arg->value.result;
+            if (!spyi_convert_scalars(host, to, value->data, value->dtype,
+                                      leaf->type->host_size / spyi_scalar_size(to)))
+                return spyi_does_not_fit(leaf, v, error);
+            spyi_type_to_device(leaf->type, memory + s->readback_offset[i], host, 1);
+        } else if (leaf->in) {
+            spyi_type_to_device(leaf->type, memory + s->readback_offset[i], v->arg->value.data, 1);
+        }
     }
     return SPY_OK;
 }
@@ -215,7 +225,7 @@ static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant
     uint32_t row = launch->groups[0] * variant->emitted.group_size;
     bool index64 = variant->key.index64;
     spyi_text problem = { NULL, 0, 0 };
-    if (!repeats) memset(block, 0, variant->emitted.block_size);
+    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
         if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
@@ -436,26 +446,46 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
     dispatch.barrier = spyi_take_uses(device, uses, use_count, untracked);
     status = device->backend->dispatch(device->gpu, &dispatch, error);
     spyi_uses_done(device, dispatch.barrier, untracked, status);
-    if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
     return status;
 }
 
 static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
     spy_device *device = s->device;
     const spyi_bound *b = s->bound;
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, s->plan->last_submit, UINT64_MAX, error);
+    spyi_block(&device->ctx, false);
     for (uint32_t i = 0; i < b->leaf_count && status == SPY_OK; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &s->values->items[leaf->value];
         if (!leaf->out) continue;
         if (leaf->source == SPYI_SOURCE_READBACK) {
             const char *memory = (const char *)device->readback->chunk.mapped + device->readback->offset;
-            spyi_type_to_host(leaf->type, v->arg->value.out, memory + s->readback_offset[i], 1);
+            void *to = v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data : v->arg->value.out;
+            spyi_type_to_host(leaf->type, to, memory + s->readback_offset[i], 1);
         } else if (leaf->source == SPYI_SOURCE_UPLOAD) {
             status = spyi_tensor_download(s->made[i], v->arg->value.out, error);
         }
     }
     return status;
+}
+
+// After success: hands a new tensor to the caller, and describes results of whatever kind.
+static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    const spyi_value *v = &s->values->items[leaf->value];
+    if (leaf->source == SPYI_SOURCE_NEW && v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
+    if (v->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    spy_result *result = v->arg->value.result;
+    const spyi_type *type = leaf->type;
+    bool plain =
+        type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+    result->tensor = s->made[i];
+    result->type = spyi_type_user_name(type);
+    result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
+    result->rows = plain ? type->rows : 0;
+    result->columns = plain ? type->columns : 0;
+    result->size_bytes = s->made[i] ? 0 : type->host_size;
 }
 
 // Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
@@ -479,16 +509,6 @@ static spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_te
 
 // >>passes of a backward call
 
-// The next pass, or the one that finishes this one; false: this was the last.
-static bool spyi_next_pass(spyi_launch *launch) {
-    if (launch->leaves_sums && !launch->finishes) {
-        launch->finishes = true;
-        return true;
-    }
-    launch->finishes = false;
-    return ++launch->pass < launch->pass_count;
-}
-
 // Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
 // launch as the first pass has it. `several`: it is not the only one; `bytes`: that the largest one's sums need.
 static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
@@ -510,7 +530,7 @@ static spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bo
     return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
-static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, spyi_text *error) {
+static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
     do {
@@ -519,7 +539,8 @@ static spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, spyi
             if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
-        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, false, error);
+        if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
+        timed = false; // the first one begins
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
@@ -570,8 +591,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
     if (status == SPY_OK && variant && variant->key.bindings && !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = several ? spyi_run_passes(&s, variant, error)
+        status = several ? spyi_run_passes(&s, variant, timed, error)
                          : spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
         if (!list) device->stats.calls++;
     }
     if (s.launch->sums_storage && --s.launch->sums_storage->references == 0)
@@ -582,9 +604,7 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
-        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
-            if (s.bound->leaves[i].source == SPYI_SOURCE_NEW)
-                *values->items[s.bound->leaves[i].value].arg->value.new_tensor = s.made[i];
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++) spyi_give_result(&s, i);
     spyi_free_made(&s, status == SPY_OK);
     if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
     return status;

@@ -53,12 +53,30 @@ static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_compone
     spyi_sl_blob_free(&diagnostics);
     bool good = layout && spyi_sl_find_inputs(unit, live, layout, &code->inputs, &bindings);
     if (!good) spyi_text_add(messages, "its shader parameters cannot be listed");
-    else
-        good = spyi_code_remap((uint32_t *)code->data, code->size / sizeof(uint32_t), &code->inputs, bindings,
-                               messages);
+    else if (unit->compiler->target == SPYI_TARGET_CUDA)
+        good = spyi_code_read_text((const char *)code->data + code->prelude_size, &code->inputs, bindings,
+                                   messages);
+    else {
+        size_t count = code->size / sizeof(uint32_t);
+        good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
+        code->size = count * sizeof(uint32_t);
+    }
     free(bindings);
     if (!good) spyi_code_free(code);
     return good;
+}
+
+// How much of the text is Slang's prelude, which it begins with.
+static size_t spyi_code_prelude(const spyi_unit *unit, const spyi_code *code) {
+    spyi_sl_global *global = unit->compiler->library->global;
+    spyi_sl_blob *prelude = NULL;
+    size_t size = 0;
+    global->v->getLanguagePrelude(global, SPYI_SL_LANGUAGE_CUDA, &prelude);
+    if (prelude && prelude->v->getBufferSize(prelude) <= code->size &&
+        memcmp(code->data, prelude->v->getBufferPointer(prelude), prelude->v->getBufferSize(prelude)) == 0)
+        size = prelude->v->getBufferSize(prelude);
+    spyi_sl_blob_free(&prelude);
+    return size;
 }
 
 // >>string literals
@@ -106,22 +124,57 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
+// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
+static bool spyi_code_is_safe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
+                              spyi_text *messages) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_inputs inputs;
+    memset(&inputs, 0, sizeof inputs);
+    spyi_sl_layout *layout = linked->v->getLayout(linked, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, &inputs, &bindings);
+    for (uint32_t i = 0; good && i < inputs.count; ++i) {
+        const spyi_input *p = &inputs.items[i];
+        uint32_t uniform = bindings[i].binding;
+        size_t prefix = strlen(SPYI_HOLDER_PREFIX);
+        if (p->type->kind != SPYI_TYPE_VECTOR || uniform >= inputs.uniform_count || p->offset ||
+            inputs.uniform_place[uniform].holder == SPYI_HOLDER_NONE ||
+            inputs.uniform_size[uniform] != p->type->device_size)
+            continue;
+        spyi_text_add(
+            messages,
+            "the shader parameter '%s' is a ConstantBuffer<%s>; libslang crashes when it makes CUDA code of "
+            "that: put the vector into a struct",
+            p->path + (strncmp(p->path, SPYI_HOLDER_PREFIX, prefix) == 0 ? prefix : 0), p->type->display);
+        good = false;
+    }
+    free(bindings);
+    spyi_inputs_free(&inputs);
+    return good;
+}
+
 static bool spyi_code_take(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                            spyi_text *messages) {
     spyi_sl_blob *blob = NULL, *hash = NULL, *diagnostics = NULL;
+    if (unit->compiler->target == SPYI_TARGET_CUDA && !spyi_code_is_safe(unit, live, linked, messages))
+        return false;
     spyi_sl_result result = linked->v->getEntryPointCode(linked, 0, 0, &blob, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, messages);
     if (result >= 0 && blob) {
         code->size = blob->v->getBufferSize(blob);
-        code->data = malloc(code->size + 4);
+        code->data = malloc(code->size + SPYI_CODE_ROOM * sizeof(uint32_t));
         if (code->data) {
             memcpy(code->data, blob->v->getBufferPointer(blob), code->size);
             if (unit->compiler->target == SPYI_TARGET_SPIRV) {
                 spyi_code_patch_source((uint32_t *)code->data, code->size / sizeof(uint32_t));
                 code->size =
                     4 * spyi_code_drop_struct_names((uint32_t *)code->data, code->size / sizeof(uint32_t));
-                spyi_code_place(unit, live, linked, code, messages);
+            } else {
+                code->prelude_size = spyi_code_prelude(unit, code);
+                ((char *)code->data)[code->size++] = 0;
             }
+            spyi_code_place(unit, live, linked, code, messages);
         }
         linked->v->getEntryPointHash(linked, 0, 0, &hash);
         if (hash && hash->v->getBufferSize(hash) >= sizeof code->hash)

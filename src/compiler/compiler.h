@@ -178,6 +178,8 @@ typedef struct spyi_entry {
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
     uint32_t block_size;
+    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of those that lie in the block
+    uint32_t place_count;
 } spyi_entry;
 
 // Whether the module declares the function as an entry point, by [shader(...)].
@@ -192,10 +194,10 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it
+    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it, or an array of buffers
     SPYI_INPUT_DATA,   // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
-    SPYI_INPUT_BUFFER, // a binding: structured and byte-address buffers
-    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers, arrays of buffers
+    SPYI_INPUT_BUFFER, // a binding: structured, byte-address and typed buffers, elements of arrays of them
+    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers
 } spyi_input_kind;
 
 typedef struct spyi_input {
@@ -203,7 +205,7 @@ typedef struct spyi_input {
     char *path; // "params.light"
     const spyi_type *type;
     int32_t
-        slot; // binding: structured buffers count from 0, uniform buffers too; -1: the kernel does not use it
+        slot; // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
     uint32_t offset; // DATA: bytes in its uniform buffer
     bool parameter;  // of the kernel, not of the user's modules
     bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
@@ -214,12 +216,17 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group before its parts
     uint32_t count;
-    uint32_t binding_count; // structured buffers; the entry point's come first, in its order, used or not
+    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
+    spyi_slot slots[SPYI_MOST_SLOTS]; // of these
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS];            // bytes
+    spyi_uniform_place uniform_place[SPYI_MOST_UNIFORMS]; // SPYI_TARGET_CUDA
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
+// The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
+// say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
+SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
 
@@ -240,10 +247,12 @@ SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t h
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 typedef struct spyi_code {
-    void *data; // SPIR-V words, ready for the driver (OpSource language patched to 0)
+    void *
+        data; // SPIR-V words, ready for the driver (OpSource language patched to 0); or CUDA text with its NUL
     size_t size;
+    size_t prelude_size;    // of the text: Slang's prelude, with which it begins
     uint8_t hash[20];       // Slang's entry-point hash
-    spyi_inputs inputs;     // its bindings in the code: set 0, structured buffers first, then uniform ones
+    spyi_inputs inputs;     // its bindings in the code: set 0, uniform buffers last
     spyi_literals literals; // when the compiler's print is on
 } spyi_code;
 

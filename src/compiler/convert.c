@@ -164,6 +164,38 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
     }
 }
 
+// >>runs: the pairs that numpy's and Python's own types make common, in loops that compilers vectorise
+
+#define SPYI_RUN(from_ctype, to_ctype, fits)                                                                 \
+    {                                                                                                        \
+        bool all = true;                                                                                     \
+        for (size_t i = 0; i < count; ++i) {                                                                 \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            all = all && (fits);                                                                             \
+        }                                                                                                    \
+        for (size_t i = 0; all && i < count; ++i) {                                                          \
+            from_ctype v;                                                                                    \
+            memcpy(&v, in + i * sizeof v, sizeof v);                                                         \
+            to_ctype w = (to_ctype)v;                                                                        \
+            memcpy(out + i * sizeof w, &w, sizeof w);                                                        \
+        }                                                                                                    \
+        *done = all;                                                                                         \
+        return true;                                                                                         \
+    }
+
+// false: none of these pairs. *done: whether all numbers fit.
+static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
+                             bool *done) {
+    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
+    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
+    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
+    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
+    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
+    return false;
+}
+#undef SPYI_RUN
+
 // >>the entry point
 
 bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
@@ -175,6 +207,8 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
         memcpy(out, in, count * to_size);
         return true;
     }
+    bool done = false;
+    if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
     for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
         spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
         if (!spyi_scalar_fits(&s, to_type)) return false;
@@ -184,4 +218,21 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
         spyi_scalar_write(out + i * to_size, to_type, &s);
     }
     return true;
+}
+
+spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                               size_t count) {
+    if (to_type <= SPY_DTYPE_DEFAULT || to_type >= SPY_DTYPE_COUNT || from_type <= SPY_DTYPE_DEFAULT ||
+        from_type >= SPY_DTYPE_COUNT)
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: expected two of spy_dtype, got %d and %d", (int)to_type,
+                         (int)from_type);
+    if (count && (!to || !from))
+        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                         "spy_convert_numbers: argument '%s': expected numbers, got NULL",
+                         to ? "from" : "to");
+    if (spyi_convert_scalars(to, to_type, from, from_type, count)) return SPY_OK;
+    return spyi_fail(NULL, SPY_ERROR_OUT_OF_RANGE,
+                     "spy_convert_numbers: a number of type %s does not fit into %s",
+                     spy_dtype_name(from_type), spy_dtype_name(to_type));
 }

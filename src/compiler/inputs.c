@@ -3,6 +3,9 @@
 // Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
 // ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
 // Source: Slang's user guide, "Using the Reflection API".
+//
+// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
+// buffer in what is around it. Loose globals lie in one that has no address.
 #include "compiler/internal.h"
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
@@ -13,6 +16,7 @@ typedef struct spyi_sl_at {
     size_t offset;                 // bytes in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
     size_t data_size;              // its bytes
+    uint32_t holder;               // CUDA: number of the uniform buffer, as spyi_uniform_place has it
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -25,11 +29,12 @@ typedef struct spyi_sl_walk {
     spyi_inputs *inputs;
     spyi_sl_binding *bindings;
     uint32_t capacity;
+    bool cuda;
     bool failed; // out of memory
 } spyi_sl_walk;
 
-static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path, const spyi_type *type,
-                              const spyi_sl_at *at) {
+static spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
+                                          const spyi_type *type, const spyi_sl_at *at) {
     spyi_inputs *p = w->inputs;
     if (p->count == w->capacity) {
         uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
@@ -38,7 +43,7 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
         spyi_sl_binding *bindings = (spyi_sl_binding *)realloc(w->bindings, capacity * sizeof *bindings);
         if (bindings) w->bindings = bindings;
         w->failed = w->failed || !items || !bindings;
-        if (w->failed) return;
+        if (w->failed) return NULL;
         w->capacity = capacity;
     }
     spyi_sl_binding *binding = &w->bindings[p->count];
@@ -50,12 +55,23 @@ static void spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char 
     input->slot = -1;
     input->offset = kind == SPYI_INPUT_DATA ? (uint32_t)at->offset : 0;
     input->parameter = at->parameter;
+    if (w->cuda) {
+        binding->set = 0;
+        binding->binding = at->holder;
+        binding->count = 1;
+        binding->texel = NULL;
+        w->failed = w->failed || !input->path;
+        return binding;
+    }
     bool data = kind == SPYI_INPUT_DATA,
          bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
+    binding->count = 1;
+    binding->texel = NULL;
     w->failed = w->failed || !input->path;
+    return binding;
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -79,6 +95,18 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
+// CUDA: one more uniform buffer, whose address lies where `at` stands.
+static void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size) {
+    spyi_inputs *p = w->inputs;
+    w->failed = w->failed || p->uniform_count == SPYI_MOST_UNIFORMS;
+    if (w->failed) return;
+    p->uniform_place[p->uniform_count].holder = holder;
+    p->uniform_place[p->uniform_count].offset = (uint32_t)at->offset;
+    p->uniform_size[p->uniform_count] = (uint32_t)size;
+    at->holder = p->uniform_count++;
+    at->data_size = size;
+}
+
 // What lies in a ConstantBuffer<T> or ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
@@ -93,14 +121,43 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
     at.data_size = lib->spReflectionTypeLayout_GetSize(lib->spReflectionVariableLayout_GetTypeLayout(element),
                                                        SPYI_SL_CATEGORY_UNIFORM);
+    if (w->cuda) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
     at.offset = 0;
     spyi_sl_walk_input(w, element, path, at);
 }
 
-static spyi_input_kind spyi_sl_resource_kind(const spyi_sl_walk *w, spyi_sl_type *type) {
-    unsigned shape = w->lib->spReflectionType_GetResourceShape(type) & SPYI_SL_SHAPE_MASK;
-    return shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ? SPYI_INPUT_BUFFER
-                                                                             : SPYI_INPUT_FOREIGN;
+// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
+                                 const spyi_type *type, const spyi_sl_at *at) {
+    const spyi_sl_library *lib = w->lib;
+    bool array = spyi_type_is_bound_array(type);
+    uint32_t count = array ? type->field_count : 1;
+    if (array) {
+        spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);
+        slang = lib->spReflectionType_GetElementType(slang);
+    }
+    bool buffer = spyi_sl_is_buffer(lib, slang);
+    bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
+                                SPYI_SL_SHAPE_TEXELS;
+    if (w->cuda && (array || texels)) buffer = texels = false; // not yet there: refused by name
+    const spyi_type *texel =
+        texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
+               : NULL;
+    spyi_input_kind kind = !buffer || (w->cuda && texels) ? SPYI_INPUT_FOREIGN
+                           : w->cuda                      ? SPYI_INPUT_DATA
+                                                          : SPYI_INPUT_BUFFER;
+    for (uint32_t i = 0; i < count; ++i) {
+        spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at one = *at;
+        one.offset += 16 * i; // CUDA: an address and a count
+        spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
+        spyi_sl_binding *binding =
+            spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
+        spyi_text_free(&full);
+        if (!binding) return;
+        binding->count = i ? 0 : count;
+        binding->texel = texel;
+    }
 }
 
 static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
@@ -134,7 +191,10 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
+    bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
+    if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+        if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
+    } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
@@ -144,9 +204,7 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, &at);
         spyi_sl_walk_fields(w, layout, path, &at);
     } else {
-        spyi_sl_add_input(
-            w, kind == SPYI_SL_KIND_RESOURCE ? spyi_sl_resource_kind(w, slang) : SPYI_INPUT_FOREIGN, path,
-            type, &at);
+        spyi_sl_add_resource(w, slang, path, type, &at);
     }
 }
 
@@ -161,11 +219,15 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     w.live = live;
     w.lib = lib;
     w.inputs = inputs;
-    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointByIndex(layout, 0);
+    w.cuda = unit->compiler->target == SPYI_TARGET_CUDA;
+    spyi_sl_entry_layout *entry = lib->spReflection_getEntryPointCount(layout) > 0
+                                      ? lib->spReflection_getEntryPointByIndex(layout, 0)
+                                      : NULL;
     spyi_sl_variable_layout *entry_place = entry ? lib->spReflectionEntryPoint_getVarLayout(entry) : NULL;
     unsigned count = entry_place ? lib->spReflectionEntryPoint_getParameterCount(entry) : 0;
     at.parameter = true;
-    if (entry_place) {
+    at.holder = SPYI_HOLDER_BLOCK;
+    if (entry_place && !w.cuda) {
         at.binding = lib->spReflectionVariableLayout_GetOffset(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.set = lib->spReflectionVariableLayout_GetSpace(entry_place, SPYI_SL_CATEGORY_DESCRIPTOR);
         at.entry_binding = at.binding;
@@ -180,9 +242,53 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     }
     memset(&at, 0, sizeof at);
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
+    spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
+    if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
+                            lib->spReflectionTypeLayout_GetSize(whole, SPYI_SL_CATEGORY_UNIFORM));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
+}
+
+// A program of the unit's module and those that it links, which brings what they import with it.
+static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs *inputs) {
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_binding *bindings = NULL;
+    spyi_sl_component **parts =
+        (spyi_sl_component **)calloc(live->link_count + 1, sizeof(spyi_sl_component *));
+    if (!parts) return false;
+    parts[0] = (spyi_sl_component *)live->module;
+    for (uint32_t i = 0; i < live->link_count; ++i) parts[i + 1] = live->links[i];
+    spyi_sl_session *session = live->session;
+    session->v->createCompositeComponentType(session, parts, live->link_count + 1, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = linked ? linked->v->getLayout(linked, 0, &diagnostics) : NULL;
+    spyi_sl_blob_free(&diagnostics);
+    bool good = layout && spyi_sl_find_inputs(unit, live, layout, inputs, &bindings);
+    if (linked) linked->v->release(linked);
+    if (composite) composite->v->release(composite);
+    free(bindings);
+    free(parts);
+    return good;
+}
+
+// Estimate of what that leaves in its session, in KiB: a kernel's is 700.
+enum { SPYI_SL_INPUTS_KIB = 100 };
+
+const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
+    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
+    spyi_global_lock();
+    if (!unit->inputs_asked) {
+        spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
+        unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
+        unit->inputs_asked = true;
+    }
+    spyi_global_unlock();
+    return unit->inputs_known ? &unit->inputs : NULL;
 }
 
 void spyi_inputs_free(spyi_inputs *inputs) {

@@ -115,6 +115,8 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
+    spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
+    bool inputs_asked, inputs_known;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
@@ -165,6 +167,8 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: unknown there
 // Our type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// Whether it is a structured, byte-address or typed buffer.
+SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 // Has types that only a link completes known as without layout, before libslang is asked for one.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
@@ -186,8 +190,10 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // A shader parameter with its binding as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none
+    uint32_t set, binding; // UINT32_MAX: none. SPYI_TARGET_CUDA: 0, and the uniform buffer's number
     uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
+    uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
+    const spyi_type *texel; // of typed buffers; else NULL
 } spyi_sl_binding;
 
 // All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
@@ -197,8 +203,16 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 // >>remap.c
 
 // Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-SPYI_FN bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs,
+// The code may grow by SPYI_CODE_ROOM words.
+enum { SPYI_CODE_ROOM = 8 };
+SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
+
+// >>text.c
+
+// The same for CUDA text: nothing has to be numbered anew there.
+SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                                 spyi_text *messages);
 
 // >>entry.c
 // Where the parameters of a linked program's entry point lie.

@@ -280,6 +280,14 @@ static int64_t spyi_sl_printed_count(const char *name) {
     return whole && count > 0 && count < (1ll << 40) ? (int64_t)count : 0;
 }
 
+bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    if (!slang || lib->spReflectionType_GetKind(slang) != SPYI_SL_KIND_RESOURCE) return false;
+    unsigned shape = lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK;
+    return (shape == SPYI_SL_SHAPE_STRUCTURED || shape == SPYI_SL_SHAPE_BYTES ||
+            shape == SPYI_SL_SHAPE_TEXELS) &&
+           lib->spReflectionType_GetResourceAccess(slang) <= SPYI_SL_ACCESS_READ_WRITE;
+}
+
 const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -320,10 +328,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
         break;
     }
     case SPYI_SL_KIND_ARRAY: {
-        const spyi_type *element =
-            spyi_sl_to_type(unit, live, lib->spReflectionType_GetElementType(slang), open);
+        spyi_sl_type *inner = lib->spReflectionType_GetElementType(slang);
+        const spyi_type *element = spyi_sl_to_type(unit, live, inner, open);
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
+        else if (spyi_sl_is_buffer(lib, inner) && count >= 1 && count <= SPYI_MOST_SLOTS)
+            type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         break;
     }
     case SPYI_SL_KIND_ENUM: {

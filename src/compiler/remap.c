@@ -1,13 +1,19 @@
 // Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
-// without gaps: structured buffers, then uniform buffers. Source: SPIR-V 1.6, sections 3 and 2.16.
+// without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
+// that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
 #include "compiler/internal.h"
 
 enum { // of the SPIR-V enumerants
+    SPYI_OP_CAPABILITY = 17,
+    SPYI_OP_TYPE_IMAGE = 25,
+    SPYI_OP_TYPE_ARRAY = 28,
     SPYI_OP_TYPE_POINTER = 32,
     SPYI_OP_CONSTANT = 43,
     SPYI_OP_FUNCTION = 54,
+    SPYI_OP_PARAMETER = 55,
     SPYI_OP_CALL = 57,
     SPYI_OP_VARIABLE = 59,
+    SPYI_OP_TEXEL_POINTER = 60,
     SPYI_OP_LOAD = 61,
     SPYI_OP_COPY_MEMORY = 63,
     SPYI_OP_ACCESS_CHAIN = 65,
@@ -18,6 +24,13 @@ enum { // of the SPIR-V enumerants
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
+    SPYI_CAPABILITY_SHADER = 1,
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30, // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
+    SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
+    SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT = 56,
+    SPYI_CAPABILITY_TEXELS_DYNAMIC = 5304,
+    SPYI_CAPABILITY_RW_TEXELS_DYNAMIC = 5305,
     SPYI_STORAGE_CONSTANT = 0,
     SPYI_STORAGE_UNIFORM = 2,
     SPYI_STORAGE_PUSH = 9,
@@ -27,9 +40,11 @@ enum { // of the SPIR-V enumerants
 typedef struct spyi_code_id {
     uint32_t set, binding; // UINT32_MAX: not decorated so
     uint32_t storage;      // class, of variables; UINT32_MAX: is none
-    uint32_t type;         // of variables and pointers: what they lead to
+    uint32_t type;         // of variables and pointers: what they lead to; of arrays: the element
     uint32_t value;        // of constants
     uint32_t number;       // new binding
+    uint32_t image;        // of image types: where in the code
+    uint32_t function, position; // of parameters
 } spyi_code_id;
 
 // A variable is read as a whole, or one member of it.
@@ -44,6 +59,7 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
+    uint32_t function, parameters; // the one that is being read, and its parameters so far
     bool failed; // out of memory
 } spyi_code_scan;
 
@@ -75,11 +91,25 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         if (length == 4 && w[2] == SPYI_DECORATION_BINDING) spyi_code_at(s, w[1])->binding = w[3];
         if (length == 4 && w[2] == SPYI_DECORATION_SET) spyi_code_at(s, w[1])->set = w[3];
         break;
+    case SPYI_OP_TYPE_IMAGE:
+        if (length >= 9) spyi_code_at(s, w[1])->image = (uint32_t)(w - s->words);
+        break;
+    case SPYI_OP_TYPE_ARRAY:
+        if (length == 4) spyi_code_at(s, w[1])->type = w[2];
+        break;
     case SPYI_OP_TYPE_POINTER:
         if (length == 4) spyi_code_at(s, w[1])->type = w[3];
         break;
     case SPYI_OP_CONSTANT:
         if (length == 4) spyi_code_at(s, w[2])->value = w[3];
+        break;
+    case SPYI_OP_FUNCTION:
+        s->function = w[2];
+        s->parameters = 0;
+        break;
+    case SPYI_OP_PARAMETER:
+        spyi_code_at(s, w[2])->function = s->function;
+        spyi_code_at(s, w[2])->position = s->parameters++;
         break;
     case SPYI_OP_VARIABLE:
         if (length < 4) break;
@@ -88,6 +118,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
         break;
     case SPYI_OP_ACCESS_CHAIN:
     case SPYI_OP_IN_BOUNDS_ACCESS_CHAIN:
+        if (length >= 4) spyi_code_at(s, w[2])->type = spyi_code_at(s, w[1])->type;
         if (length >= 5) spyi_code_add_use(s, w[3], spyi_code_at(s, w[4])->value);
         else if (length == 4) spyi_code_add_use(s, w[3], UINT32_MAX);
         break;
@@ -161,17 +192,183 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
     return 0;
 }
 
+// >>typed buffers
+
+// Where the code has the image type of a variable, or of an array's elements; NULL: it is none.
+static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
+    const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
+    if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
+    return type->image == UINT32_MAX ? NULL : s->words + type->image;
+}
+
+// Operands of OpTypeImage.
+enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
+
+// SPIR-V's image format for texels of that type; 0: it has none.
+static uint32_t spyi_code_format(const spyi_type *texel) {
+    static const struct {
+        uint8_t scalar, formats[3]; // of one, two and four
+    } list[] = {
+        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
+        { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
+        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
+        if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];
+    return 0;
+}
+
+static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY; i += 2)
+        if (s->words[i + 1] == capability) return;
+    memmove(s->words + 7, s->words + 5, (s->count - 5) * sizeof *s->words);
+    s->words[5] = 2u << 16 | SPYI_OP_CAPABILITY;
+    s->words[6] = capability;
+    s->count += 2;
+}
+
+// Slang leaves the format of RWBuffer<float> and its vectors open, which not every device can read. All of them share one
+// type in the code, so it gets a format when they have the same one.
+static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
+                                 const spyi_sl_binding *bindings, uint32_t *image, uint32_t format) {
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
+    }
+    for (uint32_t id = 1; id < s->id_count; ++id) { // two equal types are not allowed
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
+            return;
+    }
+    image[SPYI_IMAGE_FORMAT] = format;
+}
+
+// Once formats were filled in, the code may need other capabilities.
+static void spyi_code_format_capabilities(spyi_code_scan *s) {
+    bool open = false, extended = false;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        open = open || w[SPYI_IMAGE_FORMAT] == 0;
+        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
+    }
+    for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
+        if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
+            s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
+            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
+    if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
+}
+
+// false: a format that is not the memory's.
+static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                              spyi_text *messages) {
+    bool filled = false;
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
+        uint32_t *image = id ? spyi_code_image(s, id) : NULL,
+                 format = id ? spyi_code_format(bindings[i].texel) : 0;
+        if (!image || image[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
+        if (image[SPYI_IMAGE_FORMAT] == 0 && format) {
+            spyi_code_set_format(s, inputs, bindings, image, format);
+            filled = filled || image[SPYI_IMAGE_FORMAT];
+        }
+        if (image[SPYI_IMAGE_FORMAT] == 0 || image[SPYI_IMAGE_FORMAT] == format) continue;
+        spyi_text_add(messages, "the [format] of the shader parameter '%s' is not that of its elements, %s",
+                      inputs->items[i].path, bindings[i].texel->display);
+        return false;
+    }
+    if (filled) spyi_code_format_capabilities(s);
+    return true;
+}
+
+// Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
+static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
+                                    const spyi_sl_binding *bindings, spyi_text *messages) {
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) != SPYI_OP_TEXEL_POINTER || (w[0] >> 16) < 6) continue;
+        const uint32_t *image = spyi_code_image(s, w[3]);
+        if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
+            continue; // R32i, R32ui
+        const char *path = "?";
+        for (uint32_t k = 0; k < inputs->count; ++k)
+            if (bindings[k].texel && spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3])
+                path = inputs->items[k].path;
+        spyi_text_add(messages,
+                      "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
+                      "RWBuffer<uint>; take an RWStructuredBuffer",
+                      path);
+        return false;
+    }
+    return true;
+}
+
+// What stands behind a binding, once numbered.
+static void spyi_code_fill_slot(spyi_code_scan *s, spyi_slot *slot, uint32_t id, const spyi_sl_binding *b) {
+    const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
+    memset(slot, 0, sizeof *slot);
+    slot->count = (uint8_t)b->count;
+    if (!b->texel) return;
+    slot->kind =
+        image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_SLOT_RW_TEXELS : SPYI_SLOT_TEXELS;
+    slot->scalar = (uint8_t)b->texel->scalar;
+    slot->columns = (uint8_t)b->texel->columns;
+}
+
+// Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
+static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
+    const spyi_code_id *p = spyi_code_at(s, id);
+    if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        if ((w[0] & 0xffffu) == SPYI_OP_CALL && w[3] == p->function && (w[0] >> 16) > 4 + p->position &&
+            !spyi_code_is_constant(s, w[4 + p->position], depth - 1))
+            return false;
+    }
+    return true;
+}
+
+// Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
+static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
+    bool kinds[3] = { false, false, false };
+    for (size_t i = 5; i < s->count; i += s->words[i] >> 16) {
+        const uint32_t *w = s->words + i;
+        uint32_t op = w[0] & 0xffffu;
+        if ((op != SPYI_OP_ACCESS_CHAIN && op != SPYI_OP_IN_BOUNDS_ACCESS_CHAIN) || (w[0] >> 16) < 5)
+            continue;
+        uint32_t number = spyi_code_at(s, w[3])->number;
+        if (number < inputs->binding_count && number < SPYI_MOST_SLOTS && !spyi_code_is_constant(s, w[4], 8))
+            kinds[inputs->slots[number].kind] = true;
+    }
+    if (kinds[SPYI_SLOT_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
+    if (kinds[SPYI_SLOT_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
+    if (kinds[SPYI_SLOT_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
+}
+
+// >>numbers
+
+// A byte-address buffer is a variable for each width that it is read in, all of one binding.
+static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
+    const spyi_code_id was = s->ids[first];
+    for (uint32_t id = first; id < s->id_count; ++id)
+        if (s->ids[id].storage == was.storage && s->ids[id].set == was.set &&
+            s->ids[id].binding == was.binding)
+            s->ids[id].number = number;
+}
+
 static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strchr(p->path, '.'); // not a part of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // not a part of a parameter
             if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
-            uint32_t id = spyi_code_find(s, &bindings[i], SPYI_STORAGE_BUFFER);
+            uint32_t id = spyi_code_find(s, &bindings[i],
+                                         bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts its own, whether they are used or not
             p->slot = (int32_t)inputs->binding_count++;
-            if (id) s->ids[id].number = (uint32_t)p->slot;
+            if (p->slot < SPYI_MOST_SLOTS) spyi_code_fill_slot(s, &inputs->slots[p->slot], id, &bindings[i]);
+            if (id && bindings[i].count) spyi_code_set_number(s, id, (uint32_t)p->slot);
         }
     }
     for (uint32_t i = 0; i < inputs->count; ++i) {
@@ -203,11 +400,11 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(
-            messages,
-            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-            "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
-            input ? input->path : "?", input ? input->type->display : "?");
+        spyi_text_add(messages,
+                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                      "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
+                      "ParameterBlock and plain data can",
+                      input ? input->path : "?", input ? input->type->display : "?");
         return false;
     }
     if (pushed <= 1) return true;
@@ -228,17 +425,21 @@ static void spyi_code_patch(spyi_code_scan *s) {
     }
 }
 
-bool spyi_code_remap(uint32_t *words, size_t count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                      spyi_text *messages) {
     spyi_code_scan s;
     memset(&s, 0, sizeof s);
     s.words = words;
-    s.count = count;
+    s.count = *count;
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
+    good = good && spyi_code_formats(&s, inputs, bindings, messages);
+    good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);
+    if (good) spyi_code_dynamic(&s, inputs);
     if (good) spyi_code_patch(&s);
+    *count = s.count;
     free(s.ids);
     free(s.uses);
     return good;

@@ -463,6 +463,7 @@ static void spyi_unit_free(spyi_unit *unit) {
         free((void *)(uintptr_t)unit->defines[i].value);
     }
     free(unit->defines);
+    spyi_inputs_free(&unit->inputs);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);

@@ -50,6 +50,7 @@ enum {
 };
 enum { SPYI_SL_OPTION_KIND_INT = 0 };
 enum { SPYI_SL_FLOAT_FAST = 1, SPYI_SL_FLOAT_PRECISE = 2, SPYI_SL_PASS_THROUGH_SPIRV_OPT = 11 };
+enum { SPYI_SL_LANGUAGE_CUDA = 6 };
 enum {
     SPYI_SL_OPTIMIZATION_NONE = 0,
     SPYI_SL_OPTIMIZATION_DEFAULT = 1,
@@ -87,9 +88,11 @@ enum {
 };
 enum {
     SPYI_SL_SHAPE_MASK = 15,
+    SPYI_SL_SHAPE_TEXELS = 5,
     SPYI_SL_SHAPE_STRUCTURED = 6,
     SPYI_SL_SHAPE_BYTES = 7,
-    SPYI_SL_ACCESS_READ = 1
+    SPYI_SL_ACCESS_READ = 1,
+    SPYI_SL_ACCESS_READ_WRITE = 2
 };
 enum {
     SPYI_SL_SCALAR_VOID = 1,
@@ -232,8 +235,9 @@ struct spyi_sl_global_table {
     uint32_t (*findProfile)(spyi_sl_global *, const char *);
     spyi_sl_slot setDownstreamCompilerPath, setDownstreamCompilerPrelude, getDownstreamCompilerPrelude;
     const char *(*getBuildTagString)(spyi_sl_global *);
-    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude,
-        getLanguagePrelude, createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
+    spyi_sl_slot setDefaultDownstreamCompiler, getDefaultDownstreamCompiler, setLanguagePrelude;
+    void (*getLanguagePrelude)(spyi_sl_global *, int32_t language, spyi_sl_blob **);
+    spyi_sl_slot createCompileRequest, addBuiltins, setSharedLibraryLoader, getSharedLibraryLoader,
         checkCompileTargetSupport;
     spyi_sl_result (*checkPassThroughSupport)(spyi_sl_global *, int32_t pass_through);
     spyi_sl_slot compileCoreModule, loadCoreModule, saveCoreModule, findCapability,

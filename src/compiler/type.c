@@ -145,6 +145,10 @@ void spyi_types_destroy(spyi_types *types) {
     free(types);
 }
 
+spyi_target spyi_types_target(const spyi_types *types) {
+    return types->target;
+}
+
 const spyi_type *spyi_type_void(spyi_types *types) {
     return types->void_type;
 }
@@ -265,6 +269,14 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
     return spyi_type_intern(types, &t);
 }
 
+const spyi_type *spyi_type_memory(spyi_types *types) {
+    return spyi_type_enum(types, "void", SPY_UINT8);
+}
+
+bool spyi_type_is_memory(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
+}
+
 // How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
 // prints with all its defaults and then does not read, is "float3*".
 static char *spyi_readable_name(spyi_types *types, const char *name) {
@@ -325,6 +337,24 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                       uint32_t count) {
+    spyi_field fields[SPYI_MOST_SLOTS];
+    char names[SPYI_MOST_SLOTS][16];
+    memset(fields, 0, sizeof fields);
+    if (count > SPYI_MOST_SLOTS) return spyi_type_other(types, name);
+    for (uint32_t i = 0; i < count; ++i) {
+        snprintf(names[i], sizeof names[i], "[%u]", i);
+        fields[i].name = names[i];
+        fields[i].type = element;
+    }
+    return spyi_type_opaque(types, name, fields, count);
+}
+
+bool spyi_type_is_bound_array(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[';
 }
 
 const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element) {

@@ -46,6 +46,7 @@ struct spyi_type {
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
+SPYI_FN spyi_target spyi_types_target(const spyi_types *types);
 
 // Threads: any (one lock inside). Never NULL for valid arguments.
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
@@ -60,10 +61,17 @@ SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, c
                                           uint32_t count, size_t device_size, size_t device_align);
 // An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
+// What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
+SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
+SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// An array of buffers, which is given like such a struct: with fields "[0]", "[1]" and so on.
+SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
+                                               uint32_t count);
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type);
 // ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the

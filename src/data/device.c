@@ -287,7 +287,9 @@ spy_submit_id spy_flush(spy_device *device) {
 
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
+    spyi_block(&device->ctx, true);
     spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
+    spyi_block(&device->ctx, false);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status == SPY_OK) spyi_print_deliver(device);
@@ -352,6 +354,22 @@ spy_status spy_trim(spy_device *device) {
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->backend->open_submit(device->gpu), UINT64_MAX);
     if (status == SPY_OK) spyi_pool_trim(device);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
+    spy_status entered = spyi_enter(device, SPYI_KIND_DEVICE, "spy_set_dump_directory");
+    if (entered != SPY_OK) return entered;
+    spy_status status = SPY_OK;
+    char *copy = directory ? spyi_strdup(directory) : NULL;
+    if (directory && !copy) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_fail(&device->ctx, status, "spy_set_dump_directory: out of host memory");
+    } else {
+        free(device->dump_directory);
+        device->dump_directory = copy;
+    }
     spyi_leave(device);
     return status;
 }

@@ -274,6 +274,9 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
                                 const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
 
+// >>packed.c
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
+
 // >>module.c
 SPYI_FN void spyi_module_free(spy_module *module);
 SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last

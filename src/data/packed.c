@@ -44,7 +44,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
         *problem = "outputs cannot be packed";
     else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
@@ -84,15 +84,19 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     return true;
 }
 
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
+    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
+    *problem = "out of host memory";
+    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    spyi_packed_clear(p);
+    free(p);
+    return NULL;
+}
+
 spy_packed *spy_pack(spy_device *device, spy_arg arg) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = "out of host memory";
-    spy_packed *p = (spy_packed *)calloc(1, sizeof *p);
-    if (p && !spyi_packed_copy(p, &arg, 0, &problem)) {
-        spyi_packed_clear(p);
-        free(p);
-        p = NULL;
-    }
+    const char *problem = NULL;
+    spy_packed *p = spyi_packed_make(&arg, &problem);
     if (!p)
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
                   arg.name ? arg.name : "", problem);

@@ -169,6 +169,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
         return spyi_type_scalar(device->types, dtype);
     }
     const spyi_type *found = spyi_type_parse(device->types, type);
+    if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
     if (!found && module) {
         spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
         if (!object || object->device != device) {
@@ -183,7 +184,7 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
                   module ? "%s: type '%s' is not known to module '%s'"
                          : "%s: type '%s' is not built in%s; a struct also needs the module that declares it",
                   function, type, module ? module->name : "");
-    } else if (found->kind == SPYI_TYPE_OTHER || found->kind == SPYI_TYPE_VOID || found->device_size == 0) {
+    } else if (found->kind == SPYI_TYPE_OTHER || found->device_size == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_TYPE_MISMATCH,
                   "%s: type '%s' is not plain data of at least one byte (scalars, vectors, matrices, arrays "
                   "and structs of these)",

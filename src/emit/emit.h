@@ -24,10 +24,23 @@ typedef enum spyi_walk_kind {
 
 #define SPYI_WHOLE_TEAM 255u
 
+// How kernels of a target reach memory and parameters: all that tells one target's text from another's.
+typedef struct spyi_path {
+    bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
+    bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
+    bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
+    const char *boolean;  // what bare bools lie in memory as
+} spyi_path;
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
+
+// Scalars of a vector in wide variants.
+#define SPYI_LANES 4u
+
 // What tells one variant of a plan's kernel from another. Compared as bytes.
 typedef struct spyi_variant_key {
     uint8_t rank;     // collapsed dimensions; 0: one element
-    uint8_t width;    // neighbouring elements a thread: 1, or 4 in wide variants
+    uint8_t width;    // neighbouring elements a thread: 1; in wide variants 4, or as many as 16 bytes hold
     uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
     uint8_t bindings; // structured buffers instead of pointers
     uint8_t index64;  // offsets beyond 32 bits
@@ -94,8 +107,8 @@ typedef struct spyi_emitted {
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bound,
                              const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
 // What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
-SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound, const spyi_entry *entry,
-                                   spyi_emitted *out, spyi_text *error);
+SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
+                                   const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
 // Threads of a group of a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_limits *limits, uint32_t rank);
 // Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.

@@ -14,12 +14,17 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
+// Of a struct's field, or of a vector's component.
+static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
+    return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
+}
+
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
     for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
         spy_status status =
-            spyi_entry_node(b, n->first + i, offset + (uint32_t)n->type->fields[i].device_offset, out, error);
+            spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
         if (status != SPY_OK) return status;
     }
     if (n->leaf < 0) return SPY_OK;

@@ -6,6 +6,7 @@
 
 typedef struct spyi_emit_state {
     const spyi_bound *bound;
+    const spyi_path *path;
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;

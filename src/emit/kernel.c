@@ -236,7 +236,7 @@ SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *function, const char
         if (b->leaves[i].out) spyi_emit_leaf_store(s, i, indent);
 }
 
-#define SPYI_MOST_ELEMENTS 8
+#define SPYI_MOST_ELEMENTS 16
 
 static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     uint32_t elements = s->key->rank ? (uint32_t)s->key->width * s->key->unroll : 1;
@@ -320,8 +320,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
     out->block_by_address = out->block_size > function->object.device->base->limits.max_block_bytes;
     spyi_text_add(&kernel, "%s", spyi_text_str(&s->holders));
     if (out->block_size) spyi_text_add(&kernel, "struct SpyiBlock\n{\n%s};\n", spyi_text_str(&s->fields));
-    // A global block is read field by field; an entry-point parameter would first be copied whole.
-    if (out->block_size && !out->block_by_address)
+    if (out->block_size && !out->block_by_address && s->path->block_is_global)
         spyi_text_add(&kernel, "[[vk::push_constant]] ConstantBuffer<SpyiBlock> spyi;\n");
     spyi_text_add(&kernel,
                   "\n[shader(\"compute\")]\n[numthreads(%u, %u, %u)]\nvoid %s(uint3 spy_thread : "
@@ -333,8 +332,9 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                                "uint spy_in_group : SV_GroupIndex");
     else if (threads[1] * threads[2] > 1 || key->team)
         spyi_text_add(&kernel, ", uint3 spy_group : SV_GroupID, uint spy_in_group : SV_GroupIndex");
-    if (out->block_size && out->block_by_address)
-        spyi_text_add(&kernel, ",\n                uniform SpyiBlock* spyi");
+    if (out->block_size && (out->block_by_address || !s->path->block_is_global))
+        spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi",
+                      out->block_by_address ? "*" : "");
     spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
                   out->prints ? "    spyi_print_to(spyi._print);\n" : "", spyi_text_str(&s->body));
     const char *shape = s->bound->dispatch          ? "dispatch"
@@ -411,6 +411,7 @@ SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_bound *bou
     s.bound = bound;
     s.key = key;
     s.types = device->types;
+    s.path = spyi_path_of(device->base->limits.target);
     s.out = out;
     s.max_groups = spyi_most_rows(&device->base->limits);
     s.names = (char **)calloc(bound->leaf_count + 1, sizeof *s.names);

@@ -16,6 +16,21 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
     return leaf->type->kind == SPYI_TYPE_SCALAR || leaf->type->kind == SPYI_TYPE_VECTOR;
 }
 
+// >>targets
+
+SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
+    static const spyi_path paths[] = {
+        // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
+        // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
+        // parameter would first be copied whole.
+        { true, true, false, "uint" },
+        // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
+        // two accesses of it.
+        { false, false, true, "uint8_t" },
+    };
+    return &paths[target];
+}
+
 // As Slang code spells a type.
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
@@ -27,12 +42,12 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
     return alias ? type->display : type->name;
 }
 
-// As a type is declared in memory: bare bools are uints there, since SPIR-V has no bool vectors in memory.
-static void spyi_spell_memory(const spyi_type *type, spyi_text *out) {
+// As a type is declared in memory: bare bools are integers there.
+static void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
-    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "uint");
-    else spyi_text_add(out, "uint%u", type->columns);
+    else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->path->boolean);
+    else spyi_text_add(out, "%s%u", s->path->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
@@ -49,11 +64,12 @@ static void spyi_spell_load(const spyi_type *from, const spyi_type *to, const ch
 }
 
 // A value of type `from` as it is stored; outputs never change scalars otherwise.
-static void spyi_spell_store(const spyi_type *from, const char *expression, spyi_text *out) {
+static void spyi_spell_store(const spyi_emit_state *s, const spyi_type *from, const char *expression,
+                             spyi_text *out) {
     if (!spyi_bare_bool(from)) {
         spyi_text_add(out, "%s", expression);
     } else {
-        spyi_spell_memory(from, out);
+        spyi_spell_memory(s, from, out);
         spyi_text_add(out, "(%s)", expression);
     }
 }
@@ -112,19 +128,38 @@ static const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
 }
 
-// Through pointers and in push constants NVIDIA's driver gets the upper half of 64-bit vectors of 3 and 4 wrong at some
-// places: those go scalar by scalar.
-static bool spyi_is_long_vector(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_VECTOR && type->columns > 2 && spyi_scalar_size(type->scalar) == 8;
+static bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
+    return s->path->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
+           spyi_scalar_size(type->scalar) == 8;
 }
 
 static bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
-    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(spyi_memory_type(s, i));
+    return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Scalars of one element: as many vectors hold the thread's elements of a wide leaf.
-static uint32_t spyi_components(const spyi_emit_state *s, uint32_t i) {
-    return spyi_memory_type(s, i)->columns;
+// Vectors that hold the thread's elements of a wide leaf.
+static uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
+    return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
+}
+
+// Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
+static uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
+    const spyi_type *memory = spyi_memory_type(s, i);
+    size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
+    bool packs = s->path->packs_words && memory->columns == 1 && size < 4 && s->key->width * size >= 16;
+    return packs ? (uint32_t)(16 / (SPYI_LANES * size)) : 1;
+}
+
+// A wide leaf's vector type.
+static void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+    spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
+    spyi_text_add(out, "%u", SPYI_LANES);
+}
+
+// "w_x__1", its vectors.
+static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
+    spyi_text_add(out, "w_%s", s->names[i]);
+    if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
 // >>the block
@@ -189,10 +224,10 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
     if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
-        spyi_spell_memory(spyi_type_scalar(s->types, memory->scalar), &type);
-        spyi_text_add(&type, "%u", s->key->width);
+        if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
+        else spyi_spell_vector(s, i, &type);
     } else {
-        spyi_spell_memory(spyi_is_split(s, i) ? memory->element : memory, &type);
+        spyi_spell_memory(s, spyi_is_split(s, i) ? memory->element : memory, &type);
     }
     if (!s->key->bindings) {
         spyi_add_field(s, SPYI_PACK_ADDRESS, 0, i, 8, 8, "%s* %s", spyi_text_str(&type), s->names[i]);
@@ -287,7 +322,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_pack_op op = leaf->source == SPYI_SOURCE_SCALAR  ? SPYI_PACK_SCALAR
                               : leaf->source == SPYI_SOURCE_BYTES ? SPYI_PACK_BYTES
                                                                   : SPYI_PACK_INLINE;
-            if (spyi_is_long_vector(type))
+            if (spyi_is_long_vector(s, type))
                 spyi_add_field(s, op, 0, i, type->device_size, type->device_align, "%s %s[%u]",
                                spyi_spell(type->element), name, type->columns);
             else
@@ -313,7 +348,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: vector number `vector` of the thread's.
+// Where leaf `i`'s current element lies: "spyi.x[...]". Wide leaves: access number `vector` of the thread's.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, const char *inner, bool store,
                        spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -327,7 +362,7 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
         plus = " + ";
     }
     if (wide) {
-        uint32_t n = spyi_components(s, i);
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
         if (walk == SPYI_WALK_LINEAR) spyi_text_add(out, "spy_vector");
         else spyi_text_add(out, "%s_at", name);
         if (n > 1) spyi_text_add(out, " * %u", n);
@@ -355,12 +390,11 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
 
 // >>loads and stores
 
-// Component `c` of the current element in the vectors of a wide leaf: "w_x_1.z".
+// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
-    uint32_t n = spyi_components(s, i), at = s->element * n + c;
-    spyi_text_add(out, "w_%s", s->names[i]);
-    if (n > 1) spyi_text_add(out, "__%u", at / s->key->width);
-    spyi_text_add(out, ".%c", "xyzw"[at % s->key->width]);
+    uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
+    spyi_vector_name(s, i, at / SPYI_LANES, out);
+    spyi_text_add(out, ".%c", "xyzw"[at % SPYI_LANES]);
 }
 
 static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
@@ -368,7 +402,7 @@ static void spyi_wide_value(const spyi_emit_state *s, uint32_t i, spyi_text *out
     uint32_t n = memory->columns;
     spyi_text value = { NULL, 0, 0 };
     if (n > 1) {
-        spyi_spell_memory(memory, &value);
+        spyi_spell_memory(s, memory, &value);
         spyi_text_add(&value, "(");
     }
     for (uint32_t c = 0; c < n; c++) {
@@ -391,7 +425,7 @@ static void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent) 
         spyi_text_add(&line, "%s", indent);
         spyi_component(s, i, c, &line);
         spyi_text_add(&line, " = ");
-        spyi_spell_store(scalar, spyi_text_str(&from), &line);
+        spyi_spell_store(s, scalar, spyi_text_str(&from), &line);
         spyi_text_add(&s->body, "%s;\n", spyi_text_str(&line));
         spyi_text_free(&from);
         spyi_text_free(&line);
@@ -442,7 +476,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
         spyi_text_free(&value_text);
     } else if (store) {
         spyi_text_add(&line, "%s = ", spyi_text_str(&place));
-        spyi_spell_store(type, spyi_text_str(&part), &line);
+        spyi_spell_store(s, type, spyi_text_str(&part), &line);
     } else {
         if (s->fresh[i]) spyi_text_add(&line, "%s ", spyi_spell(leaf->type));
         spyi_text_add(&line, "%s = ", spyi_text_str(&part));
@@ -455,15 +489,34 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     spyi_text_free(&line);
 }
 
+// The vectors of one access of 16 bytes.
+static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
+    uint32_t packed = spyi_packed(s, i);
+    spyi_text place = { NULL, 0, 0 };
+    spyi_place(s, i, access, "", false, &place);
+    spyi_text_add(&s->body, "    uint4 q_%s__%u = %s;\n", s->names[i], access, place.data);
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text name = { NULL, 0, 0 };
+        spyi_vector_name(s, i, access * packed + k, &name);
+        spyi_text_add(&s->body, "    %s %s = bit_cast<%s>(q_%s__%u.%.*s);\n", type, name.data, type,
+                      s->names[i], access, (int)(4 / packed), &"xyzw"[k * 4 / packed]);
+        spyi_text_free(&name);
+    }
+    spyi_text_free(&place);
+}
+
 static void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_vectors(s, i), packed = spyi_packed(s, i);
     spyi_text type = { NULL, 0, 0 };
-    spyi_spell_memory(spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &type);
-    spyi_text_add(&type, "%u", s->key->width);
+    spyi_spell_vector(s, i, &type);
     for (uint32_t v = 0; v < n; v++) {
         spyi_text name = { NULL, 0, 0 }, place = { NULL, 0, 0 };
-        spyi_text_add(&name, n > 1 ? "w_%s__%u" : "w_%s", s->names[i], v);
+        if (leaf->in && packed > 1) {
+            if (v % packed == 0) spyi_load_packed(s, i, v / packed, type.data);
+            continue;
+        }
+        spyi_vector_name(s, i, v, &name);
         spyi_place(s, i, v, "", false, &place);
         if (leaf->in) spyi_text_add(&s->body, "    %s %s = %s;\n", type.data, name.data, place.data);
         else spyi_text_add(&s->body, "    %s %s;\n", type.data, name.data);
@@ -493,22 +546,46 @@ SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s) {
 
 // What lies behind the end is not ours: the last thread stores its valid elements one by one.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
-    uint32_t n = spyi_components(s, i);
+    uint32_t n = spyi_memory_type(s, i)->columns;
+    bool packed = spyi_packed(s, i) > 1;
     for (uint32_t k = 0; k + 1 < s->key->width; k++) {
         for (uint32_t c = 0; c < n; c++) {
             spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
+            uint32_t at = k * n + c;
             s->element = k;
-            spyi_place(s, i, (k * n + c) / s->key->width, "", true, &place);
-            spyi_component(s, i, c, &value);
             spyi_text_add(&s->body, "        ");
             if (k) spyi_text_add(&s->body, "if (spy_valid > %u) ", k);
-            spyi_text_add(&s->body, "%s.%c = %s;\n", place.data, "xyzw"[(k * n + c) % s->key->width],
-                          value.data);
+            spyi_component(s, i, c, &value);
+            if (packed) {
+                spyi_text_add(&place, "((");
+                spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), &place);
+                spyi_text_add(&place, "*)spyi.%s)[spy_i + %u]", s->names[i], k);
+            } else {
+                spyi_place(s, i, at / SPYI_LANES, "", true, &place);
+                spyi_text_add(&place, ".%c", "xyzw"[at % SPYI_LANES]);
+            }
+            spyi_text_add(&s->body, "%s = %s;\n", place.data, value.data);
             spyi_text_free(&place);
             spyi_text_free(&value);
         }
     }
     s->element = 0;
+}
+
+// One access of a wide leaf, as a value.
+static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
+    uint32_t packed = spyi_packed(s, i);
+    if (packed == 1) {
+        spyi_vector_name(s, i, access, out);
+        return;
+    }
+    spyi_text_add(out, "uint4(");
+    for (uint32_t k = 0; k < packed; k++) {
+        spyi_text_add(out, "%sbit_cast<%s>(", k ? ", " : "", packed == 2 ? "uint2" : "uint");
+        spyi_vector_name(s, i, access * packed + k, out);
+        spyi_text_add(out, ")");
+    }
+    spyi_text_add(out, ")");
 }
 
 SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
@@ -524,14 +601,14 @@ SPYI_FN void spyi_emit_thread_stores(spyi_emit_state *s) {
                 spyi_store_tail(s, i);
                 continue;
             }
-            uint32_t n = spyi_components(s, i);
+            uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i);
             for (uint32_t v = 0; v < n; v++) {
-                spyi_text place = { NULL, 0, 0 };
+                spyi_text place = { NULL, 0, 0 }, value = { NULL, 0, 0 };
                 spyi_place(s, i, v, "", true, &place);
-                spyi_text_add(&s->body, "%s%s = w_%s", tail ? "        " : "    ", place.data, s->names[i]);
-                if (n > 1) spyi_text_add(&s->body, "__%u", v);
-                spyi_text_add(&s->body, ";\n");
+                spyi_stored(s, i, v, &value);
+                spyi_text_add(&s->body, "%s%s = %s;\n", tail ? "        " : "    ", place.data, value.data);
                 spyi_text_free(&place);
+                spyi_text_free(&value);
             }
         }
     }
@@ -542,7 +619,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
     if (leaf->source == SPYI_SOURCE_KIND) spyi_kind_value(s, i, out);
-    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(leaf->type)) {
+    else if (!spyi_leaf_in_memory(leaf) && !leaf->splat && spyi_is_long_vector(s, leaf->type)) {
         spyi_text_add(out, "%s(", spyi_spell(leaf->type));
         for (uint32_t c = 0; c < leaf->type->columns; c++)
             spyi_text_add(out, "%sspyi.%s[%u]", c ? ", " : "", s->names[i], c);

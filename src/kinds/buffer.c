@@ -1,14 +1,17 @@
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer and their writable sisters.
+// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
 #include "kinds/kinds.h"
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool structured, writes;
+    bool typed, texels, writes; // its elements have a type; they are texels
 } spyi_buffer_families[] = {
-    { "StructuredBuffer", true, false },
-    { "RWStructuredBuffer", true, true },
-    { "ByteAddressBuffer", false, false },
-    { "RWByteAddressBuffer", false, true },
+    { "StructuredBuffer", true, false, false },
+    { "RWStructuredBuffer", true, false, true },
+    { "ByteAddressBuffer", false, false, false },
+    { "RWByteAddressBuffer", false, false, true },
+    { "Buffer", true, true, false },
+    { "RWBuffer", true, true, true },
 };
 
 static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) {
@@ -24,14 +27,19 @@ static bool spyi_buffer_bind(spyi_types *types, const spyi_value *value, spyi_le
     spyi_split_type(leaf->type->name, &parts);
     const struct spyi_buffer_family *family = spyi_buffer_family_of(parts.base);
     leaf->element = value->type;
-    if (family && family->structured) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
-    bool good = family && leaf->element && spyi_fit_memory(value->type, leaf->element, true, &fit) &&
-                value->rank >= fit.consumed;
+    if (family && family->typed) leaf->element = spyi_named_type(types, value->type, parts.arguments[0]);
+    bool good =
+        family && leaf->element &&
+        (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
+        value->rank >= fit.consumed;
     spyi_free_parts(&parts);
-    if (!good) return false;
-    leaf->binds = true;
+    if (!good || (family->texels && spyi_types_target(types) != SPYI_TARGET_SPIRV)) return false;
+    leaf->binds = spyi_types_target(types) == SPYI_TARGET_SPIRV;
+    leaf->field_size = leaf->binds ? 0 : 16;
+    leaf->field_align = 8;
     leaf->reads = true;
     leaf->writes = family->writes;
+    leaf->texels = family->texels;
     leaf->consumed = value->rank;
     for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
     for (uint32_t d = 0; d < fit.consumed; d++)
@@ -48,23 +56,51 @@ static void spyi_buffer_load(const spyi_leaf *leaf, const spyi_place_text *at, s
     spyi_text_add(out, "%s", at->field);
 }
 
+// What the device says to the elements of a typed buffer.
+static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
+                                     spyi_text *error) {
+    const spyi_type *texel = leaf->element;
+    bool plain = texel->kind == SPYI_TYPE_SCALAR || texel->kind == SPYI_TYPE_VECTOR;
+    uint8_t use = leaf->writes ? SPYI_TEXEL_WRITES : SPYI_TEXEL_READS;
+    uint64_t count = size / spyi_type_device_stride(texel);
+    if (!plain || !(limits->texels[texel->scalar][texel->columns - 1] & use))
+        spyi_text_add(error, "the device '%s' has no texels of format %s for %s; take a %sStructuredBuffer",
+                      limits->info.name, texel->display, leaf->type->display, leaf->writes ? "RW" : "");
+    else if (count > limits->max_texels)
+        spyi_text_add(error, "%s of %llu elements is larger than the device's %llu", leaf->type->display,
+                      (unsigned long long)count, (unsigned long long)limits->max_texels);
+    else return true;
+    return false;
+}
+
+// Fills the field of what is not bound.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
     uint64_t at = t->storage->offset + t->begin_bytes, size = t->end_bytes - t->begin_bytes;
-    (void)field;
+    uint64_t most = leaf->texels ? UINT64_MAX : limits->max_binding_bytes;
+    uint32_t alignment = leaf->texels ? limits->texel_alignment : limits->binding_alignment;
+    if (leaf->texels && !spyi_buffer_check_texels(leaf, limits, size, error)) return false;
+    if (field) {
+        const char *name = leaf->type->name + (strncmp(leaf->type->name, "RW", 2) == 0 ? 2 : 0);
+        uint64_t parts[2] = { t->storage->chunk.address + at, size };
+        if (strcmp(name, "ByteAddressBuffer") != 0) parts[1] /= spyi_type_device_stride(leaf->element);
+        memcpy(field, parts, sizeof parts);
+    }
     if (!t->contiguous || t->element_count == 0)
         spyi_text_add(error,
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
-    else if (at % limits->binding_alignment)
+    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
+        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+                      spyi_type_device_stride(leaf->element), (unsigned long long)size);
+    else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
-                      leaf->type->display, limits->binding_alignment, (unsigned long long)t->begin_bytes);
-    else if (size > limits->max_binding_bytes || limits->max_bindings == 0)
+                      leaf->type->display, alignment, (unsigned long long)t->begin_bytes);
+    else if (size > most || limits->max_bindings == 0)
         spyi_text_add(error, "%s of %llu bytes is larger than the device's %llu", leaf->type->display,
-                      (unsigned long long)size,
-                      (unsigned long long)(limits->max_bindings ? limits->max_binding_bytes : 0));
+                      (unsigned long long)size, (unsigned long long)(limits->max_bindings ? most : 0));
     else return true;
     return false;
 }
@@ -73,7 +109,7 @@ static const spyi_value_kind spyi_buffer_kind = { "buffer",         NULL,
                                                   spyi_buffer_bind, spyi_buffer_field,
                                                   spyi_buffer_load, spyi_buffer_check };
 
-// >>ConstantBuffer<T>: bound too, but its bytes are packed, wherever this kernel has them
+// >>ConstantBuffer<T> and arrays of buffers: bound too, wherever this kernel has their parts
 
 static bool spyi_holder_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     (void)leaf, (void)value, (void)field, (void)error;

@@ -19,6 +19,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
@@ -218,7 +219,9 @@ static bool spyi_pointer_bind(spyi_types *types, const spyi_value *value, spyi_l
     if (value->tensor) {
         if (!element && good && strcmp(value->type->name, parts.arguments[0]) == 0) element = value->type;
         spyi_fit fit;
-        good = element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank;
+        memset(&fit, 0, sizeof fit);
+        good = spyi_type_is_memory(value->type) ||
+               (element && spyi_fit_memory(value->type, element, true, &fit) && fit.consumed <= value->rank);
         leaf->reads = true;
         leaf->writes = !parts.arguments[1] || strcmp(parts.arguments[1], "Access.Read") != 0;
         leaf->consumed = value->rank;
@@ -276,12 +279,12 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     if (type->kind != SPYI_TYPE_OTHER) return NULL;
+    if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
-                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base) ? "; it takes a tensor"
-                        : strcmp(parts.base, "Buffer") == 0 || strcmp(parts.base, "RWBuffer") == 0
-                            ? "; typed buffers cannot be passed yet, StructuredBuffer can"
+                        : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
+                            ? "; it takes a tensor"
                             : NULL;
     spyi_free_parts(&parts);
     return takes;

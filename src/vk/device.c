@@ -176,6 +176,24 @@ static void spyi_vk_load_table(spyi_vk_gpu *gpu) {
     spyi_global_unlock();
 }
 
+// What typed buffers can have as elements.
+static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
+    uint32_t scalar, columns;
+    for (scalar = 0; scalar < SPY_DTYPE_COUNT; scalar++) {
+        for (columns = 1; columns <= 4; columns++) {
+            VkFormat format = spyi_vk_texel_format(scalar, columns);
+            uint8_t *use = &gpu->base.limits.texels[scalar][columns - 1];
+            VkFormatProperties has;
+            if (format == VK_FORMAT_UNDEFINED) continue;
+            gpu->instance.GetPhysicalDeviceFormatProperties(gpu->adapter.handle, format, &has);
+            if ((has.bufferFeatures & VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT) != 0)
+                *use |= SPYI_TEXEL_READS;
+            if ((has.bufferFeatures & VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT) != 0)
+                *use |= SPYI_TEXEL_WRITES;
+        }
+    }
+}
+
 static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
@@ -198,6 +216,9 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
         limits->binding_alignment = (uint32_t)have->minStorageBufferOffsetAlignment;
     }
     limits->max_binding_bytes = have->maxStorageBufferRange;
+    limits->texel_alignment = (uint32_t)have->minTexelBufferOffsetAlignment;
+    limits->max_texels = have->maxTexelBufferElements;
+    spyi_vk_set_texels(gpu);
     limits->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
     limits->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;

@@ -48,6 +48,7 @@
     X(core.features, shaderStorageImageExtendedFormats)                                                      \
     X(core.features, shaderStorageImageReadWithoutFormat)                                                    \
     X(core.features, shaderStorageImageWriteWithoutFormat)                                                   \
+    X(core.features, shaderStorageBufferArrayDynamicIndexing)                                                \
     X(v11, storageBuffer16BitAccess)                                                                         \
     X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
     X(v11, storagePushConstant16)                                                                            \
@@ -63,6 +64,11 @@
     X(v12, shaderSubgroupExtendedTypes)                                                                      \
     X(v12, vulkanMemoryModel)                                                                                \
     X(v12, vulkanMemoryModelDeviceScope)                                                                     \
+    X(v12, shaderUniformTexelBufferArrayDynamicIndexing)                                                     \
+    X(v12, shaderStorageTexelBufferArrayDynamicIndexing)                                                     \
+    X(v12, shaderStorageBufferArrayNonUniformIndexing)                                                       \
+    X(v12, shaderUniformTexelBufferArrayNonUniformIndexing)                                                  \
+    X(v12, shaderStorageTexelBufferArrayNonUniformIndexing)                                                  \
     X(v13, subgroupSizeControl)                                                                              \
     X(v13, computeFullSubgroups)                                                                             \
     X(v13, maintenance4)                                                                                     \
@@ -126,6 +132,7 @@ typedef struct spyi_vk_feature_set {
     X(GetPhysicalDeviceProperties)                                                                           \
     X(GetPhysicalDeviceProperties2)                                                                          \
     X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceFormatProperties)                                                                     \
     X(GetPhysicalDeviceMemoryProperties)                                                                     \
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
     X(CreateDevice)                                                                                          \
@@ -175,6 +182,8 @@ typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
     spyi_chunk chunk; // mapped
     size_t used;      // bytes
+    VkBufferView *views; // that the same work uses
+    uint32_t view_count, view_capacity;
 } spyi_vk_page;
 
 // One command buffer with what must live until it has been executed. Number n uses slot n % SPYI_VK_BATCHES.
@@ -201,10 +210,23 @@ typedef struct spyi_vk_semaphores {
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Kernels with equal push constants and numbers of bindings share one.
+// Neighbouring bindings of a kernel that one write fills: buffers of one type, or one array of them.
+typedef struct spyi_vk_run {
+    uint32_t first, count;
+    VkDescriptorType type;
+} spyi_vk_run;
+
+// What a layout is made of; unused slots are zero.
+typedef struct spyi_vk_shape {
+    uint32_t push_size; // multiple of 4: the block, or 8 for its address
+    uint32_t binding_count, uniform_count;
+    spyi_slot slots[SPYI_VK_MAX_BINDINGS];
+} spyi_vk_shape;
+
+// Kernels of equal shapes share one.
 typedef struct spyi_vk_layout {
     struct spyi_vk_layout *next;
-    uint32_t push_size, binding_count, uniform_count;
+    spyi_vk_shape shape;
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
 } spyi_vk_layout;
@@ -213,8 +235,9 @@ typedef struct spyi_vk_kernel {
     VkPipeline pipeline;
     VkPipelineLayout layout;
     uint32_t block_size;
-    uint32_t push_size; // multiple of 4: the block, or 8 for its address
-    uint32_t binding_count, uniform_count;
+    spyi_vk_shape shape;
+    uint32_t run_count;
+    spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
     bool block_by_address;
     char label[64]; // cut off
 } spyi_vk_kernel;
@@ -323,10 +346,14 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // `size` bytes that live as long as the batch (external: the engine's command buffer).
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+                                     VkBufferView *view, spyi_text *error);
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
 // >>kernel.c
+// Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
+SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                          spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);

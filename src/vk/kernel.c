@@ -2,21 +2,70 @@
 // changes in the device is the list of layouts, under a lock; VkPipelineCache locks itself.
 #include "vk/internal.h"
 
+SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
+    static const struct {
+        uint8_t scalar;
+        VkFormat formats[4];
+    } list[] = {
+#define SPYI_VK_FORMATS(bits, kind)                                                                          \
+    { VK_FORMAT_R##bits##_##kind, VK_FORMAT_R##bits##G##bits##_##kind,                                       \
+      VK_FORMAT_R##bits##G##bits##B##bits##_##kind, VK_FORMAT_R##bits##G##bits##B##bits##A##bits##_##kind }
+        { SPY_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) }, { SPY_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
+        { SPY_INT32, SPYI_VK_FORMATS(32, SINT) },     { SPY_UINT32, SPYI_VK_FORMATS(32, UINT) },
+        { SPY_INT16, SPYI_VK_FORMATS(16, SINT) },     { SPY_UINT16, SPYI_VK_FORMATS(16, UINT) },
+        { SPY_INT8, SPYI_VK_FORMATS(8, SINT) },       { SPY_UINT8, SPYI_VK_FORMATS(8, UINT) },
+#undef SPYI_VK_FORMATS
+    };
+    size_t i;
+    for (i = 0; i < sizeof list / sizeof list[0]; i++) {
+        if (list[i].scalar == scalar) return list[i].formats[columns - 1];
+    }
+    return VK_FORMAT_UNDEFINED;
+}
+
+static VkDescriptorType spyi_vk_slot_type(const spyi_slot *slot) {
+    return slot->kind == SPYI_SLOT_TEXELS      ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER
+           : slot->kind == SPYI_SLOT_RW_TEXELS ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER
+                                               : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+// One write runs on through neighbours of one type; an array has one of its own.
+static void spyi_vk_make_runs(spyi_vk_kernel *kernel) {
+    spyi_vk_run *run = NULL;
+    bool array = false;
+    uint32_t i;
+    for (i = 0; i < kernel->shape.binding_count; i++) {
+        const spyi_slot *slot = &kernel->shape.slots[i];
+        VkDescriptorType type = spyi_vk_slot_type(slot);
+        if (run == NULL || (slot->count != 0 && (array || slot->count != 1 || run->type != type))) {
+            run = &kernel->runs[kernel->run_count++];
+            run->first = i;
+            run->count = 0;
+            run->type = type;
+            array = slot->count != 1;
+        }
+        run->count++;
+    }
+}
+
 static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     VkDescriptorSetLayoutBinding bindings[SPYI_VK_MAX_BINDINGS];
     VkDescriptorSetLayoutCreateInfo set;
     VkPipelineLayoutCreateInfo info;
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
-    uint32_t i, count = layout->binding_count + layout->uniform_count;
-    if (count > 0) {
+    const spyi_vk_shape *shape = &layout->shape;
+    uint32_t i, count = 0, end = shape->binding_count + shape->uniform_count;
+    if (end > 0) {
         memset(bindings, 0, sizeof bindings);
-        for (i = 0; i < count; i++) {
-            bindings[i].binding = i;
-            bindings[i].descriptorType = i < layout->binding_count ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-                                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-            bindings[i].descriptorCount = 1;
-            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+        for (i = 0; i < end; i++) {
+            bool buffer = i < shape->binding_count;
+            if (buffer && shape->slots[i].count == 0) continue; // of the array before
+            bindings[count].binding = i;
+            bindings[count].descriptorType =
+                buffer ? spyi_vk_slot_type(&shape->slots[i]) : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+            bindings[count].descriptorCount = buffer ? shape->slots[i].count : 1;
+            bindings[count++].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
@@ -28,12 +77,12 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     }
     SPYI_VK_ZERO(range);
     range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-    range.size = layout->push_size;
+    range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = count > 0 ? 1 : 0;
+    info.setLayoutCount = end > 0 ? 1 : 0;
     info.pSetLayouts = &layout->set;
-    info.pushConstantRangeCount = layout->push_size > 0 ? 1 : 0;
+    info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
     return gpu->vk.vkCreatePipelineLayout(gpu->device, &info, NULL, &layout->pipeline);
 }
@@ -44,24 +93,20 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Layouts live as long as the device: there are few, one for each triple of sizes.
+// Layouts live as long as the device: there are few, one for each shape.
 static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel, VkPipelineLayout *out) {
     spyi_vk_layout *layout;
     VkResult result = VK_SUCCESS;
     spyi_mutex_lock(&gpu->layout_lock);
     for (layout = gpu->layouts; layout != NULL; layout = layout->next) {
-        if (layout->push_size == kernel->push_size && layout->binding_count == kernel->binding_count &&
-            layout->uniform_count == kernel->uniform_count)
-            break;
+        if (memcmp(&layout->shape, &kernel->shape, sizeof layout->shape) == 0) break;
     }
     if (layout == NULL) {
         layout = (spyi_vk_layout *)spyi_allocate(gpu->base.ctx, sizeof *layout);
         if (layout == NULL) {
             result = VK_ERROR_OUT_OF_HOST_MEMORY;
         } else {
-            layout->push_size = kernel->push_size;
-            layout->binding_count = kernel->binding_count;
-            layout->uniform_count = kernel->uniform_count;
+            layout->shape = kernel->shape;
             result = spyi_vk_make_layout(gpu, layout);
             if (result == VK_SUCCESS) {
                 layout->next = gpu->layouts;
@@ -87,6 +132,8 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu) {
 static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
                                        spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
+    const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
+    uint32_t i, kinds[SPYI_SLOT_RW_TEXELS + 1] = { 0, 0, 0 };
     if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
                       limits->max_block_bytes);
@@ -95,9 +142,19 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     if (desc->binding_count + desc->uniform_count > limits->max_bindings ||
         desc->uniform_count > limits->max_uniforms) {
         spyi_text_add(error,
-                      "the kernel has %u structured buffers and %u uniform buffers, the device takes %u, of "
+                      "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
                       "which %u uniform buffers",
                       desc->binding_count, desc->uniform_count, limits->max_bindings, limits->max_uniforms);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (i = 0; i < desc->binding_count && desc->slots != NULL; i++) kinds[desc->slots[i].kind]++;
+    if (kinds[SPYI_SLOT_TEXELS] > have->maxPerStageDescriptorSampledImages ||
+        kinds[SPYI_SLOT_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
+        spyi_text_add(error,
+                      "the kernel has %u typed buffers that it reads and %u that it writes, the device '%s' "
+                      "takes %u and %u",
+                      kinds[SPYI_SLOT_TEXELS], kinds[SPYI_SLOT_RW_TEXELS], gpu->adapter.info.name,
+                      have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);
@@ -143,6 +200,7 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     const char *label = desc->label != NULL ? desc->label : desc->entry;
     spyi_vk_kernel *kernel;
     VkResult result;
+    uint32_t i;
     spy_status status = spyi_vk_check_kernel(gpu, desc, error);
     *out = NULL;
     if (status != SPY_OK) return status;
@@ -153,9 +211,14 @@ SPYI_FN spy_status spyi_vk_create_kernel(spyi_gpu *base, const spyi_kernel_desc 
     }
     kernel->block_size = desc->block_size;
     kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
-    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
-    kernel->binding_count = desc->binding_count;
-    kernel->uniform_count = desc->uniform_count;
+    kernel->shape.push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(desc->block_size, 4);
+    kernel->shape.binding_count = desc->binding_count;
+    kernel->shape.uniform_count = desc->uniform_count;
+    for (i = 0; i < desc->binding_count; i++) {
+        if (desc->slots != NULL) kernel->shape.slots[i] = desc->slots[i];
+        else kernel->shape.slots[i].count = 1;
+    }
+    spyi_vk_make_runs(kernel);
     (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
     spyi_mutex_lock(&gpu->instance.message_lock);
     gpu->instance.message[0] = '\0';

@@ -58,7 +58,8 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     buffer_info.size = size;
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                        VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
     if (families[0] != families[1]) { // costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
@@ -189,7 +190,45 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
     return SPY_OK;
 }
 
+// Made for one dispatch: it lives as long as the work's pages.
+SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, const spyi_slot *slot,
+                                     VkBufferView *view, spyi_text *error) {
+    VkBufferViewCreateInfo info;
+    VkResult result;
+    spyi_vk_page *page;
+    size_t offset;
+    spy_status status = spyi_vk_take_bytes(gpu, 0, 1, &page, &offset, error);
+    if (status != SPY_OK) return status;
+    if (page->view_count == page->view_capacity) {
+        uint32_t capacity = page->view_capacity ? page->view_capacity * 2 : 16;
+        VkBufferView *views = (VkBufferView *)realloc(page->views, capacity * sizeof *views);
+        if (views == NULL) {
+            spyi_text_add(error, "no host memory for a typed buffer");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        page->views = views;
+        page->view_capacity = capacity;
+    }
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
+    info.buffer = (VkBuffer)binding->handle;
+    info.format = spyi_vk_texel_format(slot->scalar, slot->columns);
+    info.offset = binding->offset;
+    info.range = binding->range;
+    result = gpu->vk.vkCreateBufferView(gpu->device, &info, NULL, view);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreateBufferView", error);
+    page->views[page->view_count++] = *view;
+    return SPY_OK;
+}
+
+static void spyi_vk_free_views(spyi_vk_gpu *gpu, spyi_vk_page *page) {
+    while (page->view_count > 0)
+        gpu->vk.vkDestroyBufferView(gpu->device, page->views[--page->view_count], NULL);
+}
+
 static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
+    spyi_vk_free_views(gpu, page);
+    free(page->views);
     spyi_vk_free_chunk((spyi_gpu *)(void *)gpu, &page->chunk);
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
@@ -199,6 +238,7 @@ SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     while (*pages != NULL) {
         spyi_vk_page *page = *pages;
         *pages = page->next;
+        spyi_vk_free_views(gpu, page);
         if (page->chunk.size > SPYI_VK_PAGE_SIZE) {
             spyi_vk_free_page(gpu, page);
             continue;

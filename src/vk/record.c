@@ -94,38 +94,49 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 
 // >>dispatch
 
-static void spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_vk_kernel *kernel,
-                                  const spyi_binding *bindings) {
+static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                        const spyi_vk_kernel *kernel, const spyi_binding *bindings,
+                                        spyi_text *error) {
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
-    VkWriteDescriptorSet write;
-    uint32_t i;
-    for (i = 0; i < kernel->binding_count; i++) {
-        infos[i].buffer = (VkBuffer)bindings[i].handle;
-        infos[i].offset = bindings[i].offset;
-        infos[i].range = bindings[i].range;
+    VkBufferView views[SPYI_VK_MAX_BINDINGS];
+    VkWriteDescriptorSet writes[SPYI_VK_MAX_BINDINGS];
+    uint32_t i, r;
+    for (r = 0; r < kernel->run_count; r++) {
+        const spyi_vk_run *run = &kernel->runs[r];
+        VkWriteDescriptorSet *write = &writes[r];
+        for (i = run->first; i < run->first + run->count; i++) {
+            infos[i].buffer = (VkBuffer)bindings[i].handle;
+            infos[i].offset = bindings[i].offset;
+            infos[i].range = bindings[i].range;
+            if (SPYI_LIKELY(kernel->shape.slots[i].kind == SPYI_SLOT_BUFFER)) continue;
+            spy_status status =
+                spyi_vk_make_view(gpu, &bindings[i], &kernel->shape.slots[i], &views[i], error);
+            if (status != SPY_OK) return status;
+        }
+        write->sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        write->pNext = NULL;
+        write->dstSet = VK_NULL_HANDLE;
+        write->dstBinding = run->first;
+        write->dstArrayElement = 0;
+        write->descriptorCount = run->count;
+        write->descriptorType = run->type;
+        write->pImageInfo = NULL;
+        write->pBufferInfo = infos + run->first;
+        write->pTexelBufferView = views + run->first;
     }
-    // One write runs on through all bindings, since type and stages are equal.
-    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.pNext = NULL;
-    write.dstSet = VK_NULL_HANDLE;
-    write.dstBinding = 0;
-    write.dstArrayElement = 0;
-    write.descriptorCount = kernel->binding_count;
-    write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    write.pImageInfo = NULL;
-    write.pBufferInfo = infos;
-    write.pTexelBufferView = NULL;
-    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0,
+                                      kernel->run_count, writes);
+    return SPY_OK;
 }
 
-// Uniform buffers' bytes into the batch's pages, which are then bound behind the structured buffers.
+// Uniform buffers' bytes into the batch's pages, which are then bound behind the buffers.
 static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                                      const spyi_vk_kernel *kernel,
                                                      const spyi_uniform *uniforms, spyi_text *error) {
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet write;
     uint32_t i;
-    for (i = 0; i < kernel->uniform_count; i++) {
+    for (i = 0; i < kernel->shape.uniform_count; i++) {
         spyi_vk_page *page;
         size_t offset;
         spy_status status =
@@ -140,8 +151,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     }
     SPYI_VK_ZERO(write);
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstBinding = kernel->binding_count;
-    write.descriptorCount = kernel->uniform_count;
+    write.dstBinding = kernel->shape.binding_count;
+    write.descriptorCount = kernel->shape.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
     gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
@@ -162,15 +173,15 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         memcpy((char *)page->chunk.mapped + offset, block, kernel->block_size);
         address = page->chunk.address + offset;
         memcpy(padded, &address, sizeof address);
-    } else if (kernel->push_size <= sizeof padded) {
-        memset(padded, 0, kernel->push_size);
+    } else if (kernel->shape.push_size <= sizeof padded) {
+        memset(padded, 0, kernel->shape.push_size);
         memcpy(padded, block, kernel->block_size);
     } else {
         spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->block_size);
         return SPY_ERROR_INTERNAL;
     }
     gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->push_size, push);
+                               kernel->shape.push_size, push);
     return SPY_OK;
 }
 
@@ -189,17 +200,20 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_dispatch *dispatc
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->push_size == kernel->block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0) {
+    if (SPYI_LIKELY(kernel->shape.push_size == kernel->block_size && !kernel->block_by_address)) {
+        if (kernel->shape.push_size > 0) {
             gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->push_size, dispatch->block);
+                                       kernel->shape.push_size, dispatch->block);
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
         if (status != SPY_OK) return status;
     }
-    if (kernel->binding_count > 0) spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings);
-    if (kernel->uniform_count > 0) {
+    if (kernel->run_count > 0) {
+        status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->shape.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
         if (status != SPY_OK) return status;
     }

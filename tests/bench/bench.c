@@ -178,7 +178,7 @@ static void measure(world *w, const work *k) {
     for (size_t i = 0; i < calls; ++i) spy_call(f, k->args); // the check let the clocks fall
     for (size_t i = 0; i < times; ++i) {
         uint64_t ns = 0;
-        if (spy_time_call(f, k->args, &ns) != SPY_OK || ns == 0) {
+        if (spy_time_call(f, k->args, NULL, &ns) != SPY_OK || ns == 0) {
             if (good(w, k->item)) bench_fail(&w->out, k->item, "a call took no GPU time");
             return;
         }

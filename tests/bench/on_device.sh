@@ -3,6 +3,8 @@
 # the single headers, the benchmark and the GPU tests, runs the tests (all, or tests/gpu/TEST.c), then `tests/bench/run`.
 # Ends within LIMIT seconds (530). Results go to $OUT: log.txt, tests.txt, bench.json, kernels.tar.gz.
 #
+# BACKEND=cuda: the same for the CUDA backend, which needs no loader; NVRTC is looked for on the machine, torch's among others.
+#
 # Environment: LIMIT; TEST_SECONDS for all tests together (170; 0: none); SPY_TEST_SIZE (normal) and SPY_TEST_SEED for the
 # tests; BENCH_ARGS for tests/bench/run, BENCH=0 for none; CC.
 set -uo pipefail
@@ -16,6 +18,7 @@ mkdir -p "$OUT" "$work"
 limit=${LIMIT:-530}
 test_seconds=${TEST_SECONDS:-170}
 cc=${CC:-gcc}
+backend=${BACKEND:-vk}
 say() { echo "== $(printf %3d $SECONDS) s  $*"; }
 
 unpack() { # ARCHIVE FOLDER
@@ -58,7 +61,22 @@ compile_all() {
         compile "gpu/$name" "tests/gpu/$name.c" ${helpers[@]+"${helpers[@]}"} "$work/implementation.o" -lcmocka &
     done
     wait
-    [ -x "$work/bench/bench" ] && [ -x "$work/bench/raw_vk" ]
+    (cd "$top/python" && SLANGPY_CFLAGS="-isystem $carry/include" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
+    [ -x "$work/bench/bench" ] && [ -x "$work/bench/raw_vk" ] && [ -x "$work/bench/raw_cuda" ]
+}
+
+# The library's own search knows toolkits and Python's folders; here any copy with its built-ins will do.
+find_nvrtc() {
+    local f
+    if [ -n "${SLANGPY_NVRTC_LIBRARY:-}" ]; then return; fi
+    if [ -e "$carry/nvrtc.tar.xz" ]; then unpack "$carry/nvrtc.tar.xz" "$work/nvrtc"; fi
+    for f in "$work"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
+        if ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then
+            export SLANGPY_NVRTC_LIBRARY=$f
+            break
+        fi
+    done
+    echo "NVRTC: ${SLANGPY_NVRTC_LIBRARY:-none found}"
 }
 
 run_tests() {
@@ -94,8 +112,13 @@ main() {
     nproc
     "$cc" --version | head -1
     python3 -c 'import sys, torch; print("python", sys.version.split()[0], "torch", torch.__version__)'
-    say "loader"
-    loader
+    if [ "$backend" = cuda ]; then
+        export SPY_TEST_BACKEND=cuda
+        find_nvrtc
+    else
+        say "loader"
+        loader
+    fi
     unpack "$carry/slang.tar.xz" "$work/slang"
     export SLANGPY_SLANG_LIBRARY=$work/slang/libslang-compiler.so
     if [ -e "$carry/rival.tar.xz" ]; then
@@ -108,8 +131,9 @@ main() {
         return 1
     fi
     say "device"
+    if [ "$backend" = cuda ]; then "$work/bench/raw_cuda" --quick; fi
     local icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
-    if { ! "$work/bench/raw_vk" --quick | tee "$work/probe.txt" || grep -q '^device: llvmpipe' "$work/probe.txt"; } && [ -e $icd ]; then
+    if [ "$backend" != cuda ] && { ! "$work/bench/raw_vk" --quick | tee "$work/probe.txt" || grep -q '^device: llvmpipe' "$work/probe.txt"; } && [ -e $icd ]; then
         export VK_DRIVER_FILES=$icd
         export VK_ICD_FILENAMES=$VK_DRIVER_FILES # the name that older loaders know
         export __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
@@ -126,7 +150,7 @@ main() {
         rm -rf "$work/kernels"
         mkdir -p "$work/kernels"
         # shellcheck disable=SC2086
-        timeout -k 5 $((limit - SECONDS)) python3 tests/bench/run "$work/bench" --seconds $((limit - SECONDS - 20)) \
+        timeout -k 5 $((limit - SECONDS)) python3 tests/bench/run "$work/bench" "$backend" --seconds $((limit - SECONDS - 20)) \
             --out "$OUT/bench.json" --dump "$work/kernels" ${BENCH_ARGS:-}
         tar -C "$work" -czf "$OUT/kernels.tar.gz" kernels
     fi

@@ -311,7 +311,7 @@ def run_slangpy(quick):
         module = spy.Module.load_from_file(device, "bench.slang")
     except Exception as e:
         return emit("device", failed=" ".join(str(e).split())[:600])
-    emit("device", name=str(device.info.adapter_name), driver=f"SlangPy {getattr(spy, '__version__', '?')}", cpu=False, quick=quick)
+    emit("device", name=str(device.info.adapter_name), driver=f"slangpy {getattr(spy, '__version__', '?')}", cpu=False, quick=quick)
     n, side, (x0, x1, x2) = sizes(quick)
     calls_in_row, count = (3, 300) if quick else (10, 10000)
     rng = np.random.default_rng(1)

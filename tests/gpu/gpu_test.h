@@ -1,6 +1,6 @@
 // What the tests of this folder share: the device under test, short checks, and modules from text.
 //
-// SPY_TEST_ADAPTER: part of the adapter's name, as spy_device_desc.adapter_name; default: the library's own choice.
+// SPY_TEST_BACKEND: vulkan (default) or cuda. SPY_TEST_ADAPTER: part of the adapter's name, as spy_device_desc.adapter_name; default: the library's own choice.
 #ifndef GPU_TEST_H
 #define GPU_TEST_H
 
@@ -80,13 +80,22 @@ static inline void gpu_log(spy_log_level level, const char *message, void *user)
     if (getenv("SPY_TEST_LOG")) spy_log_stderr(level, message, NULL);
 }
 
+// tests/cuda/compile_only.c, when it is linked: a device that compiles and does not run.
+__attribute__((weak)) void gpu_other_backend(spy_device_desc *desc);
+
+static inline bool gpu_is_cuda(void) {
+    const char *backend = getenv("SPY_TEST_BACKEND");
+    return gpu_other_backend != NULL || (backend && strcmp(backend, "cuda") == 0);
+}
+
 static inline spy_device_desc gpu_desc(void) {
     spy_device_desc d;
     memset(&d, 0, sizeof d);
-    d.backend = spy_vk_backend();
+    d.backend = gpu_is_cuda() ? spy_cuda_backend() : spy_vk_backend();
     d.adapter_name = getenv("SPY_TEST_ADAPTER");
     d.log.func = gpu_log;
     d.enable_validation = getenv("SPY_TEST_VALIDATION") != NULL;
+    if (gpu_other_backend) gpu_other_backend(&d);
     return d;
 }
 

@@ -801,7 +801,7 @@ static void test_errors(void **state) {
           "[numthreads(64, 64, 1)]", "1024");
     FAILS(SPY_ERROR_INVALID_ARGUMENT,
           spy_dispatch(plain, one, SPY_ARGS(t, spy_arg_u32("v", 1), spy_arg_u32("w", 1)), NULL), "plain",
-          "takes 2 arguments, got 3");
+          "Too many arguments: expected 2, got 3");
     FAILS(SPY_ERROR_NOT_FOUND, spy_dispatch(plain, one, SPY_ARGS(t, spy_arg_u32("w", 1)), NULL), "plain",
           "'w'");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch(plain, one, SPY_ARGS(t, t), NULL), "plain", "'o'");

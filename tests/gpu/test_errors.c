@@ -185,13 +185,13 @@ static void test_arguments(void **state) {
     float r = 7;
     spy_arg zero;
     memset(&zero, 0, sizeof zero);
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "spy_call", "add", "'b'", "missing");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "spy_call", "add", "'b'", "not specified");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, x), spy_arg_tensor("_result", out))), "add", "2", "3");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_NO_ARGS), "add", "'a'", "missing");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_NO_ARGS), "add", "'a'", "not specified");
     FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("c", x), spy_arg_tensor("_result", out))), "add", "'c'");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "add", "'a'", "twice");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "add", "'a'", "twice");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", x), spy_out_f32("_result", &r), spy_arg_tensor("_result", out))), "add", "_result", "twice");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "add", "'a'", "multiple times");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor("a", x), spy_arg_tensor("_result", out))), "add", "'a'", "multiple times");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_tensor("b", x), spy_out_f32("_result", &r), spy_arg_tensor("_result", out))), "add", "_result", "multiple times");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("nothing"), SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &r))), "nothing", "_result");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("shade"), SPY_ARGS(spy_arg_f32("t", 1), spy_arg_f32("x", 1), spy_out_f32("_result", &r))), "shade", "'t'");
     // Not made by a function of ours.
@@ -384,8 +384,8 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_create_transpose(NULL, SPY_DIMS(0)));
     IS_NULL_ERROR(spy_tensor_point_to(NULL, NULL));
     IS_NULL_ERROR(spy_call(NULL, SPY_NO_ARGS));
-    IS_NULL_ERROR(spy_time_call(NULL, SPY_NO_ARGS, &ns));
-    IS_NULL_ERROR(spy_explain_call(NULL, SPY_NO_ARGS, NULL, 0));
+    IS_NULL_ERROR(spy_time_call(NULL, SPY_NO_ARGS, NULL, &ns));
+    IS_NULL_ERROR(spy_explain_call(NULL, SPY_NO_ARGS, NULL, NULL, 0));
     IS_NULL_ERROR(spy_prepare(NULL, SPY_NO_ARGS, NULL));
     IS_NULL_ERROR(spy_prepared_ready(NULL));
     IS_NULL_ERROR(spy_call_prepared(NULL, SPY_NO_ARGS));
@@ -639,6 +639,7 @@ static int child_no_vulkan(const char *folder) { // a loader without drivers
     setenv("VK_ICD_FILENAMES", path, 1);
     setenv("VK_DRIVER_FILES", path, 1);
     spy_device_desc d = gpu_desc();
+    d.backend = spy_vk_backend();
     if (spy_create_device(&d)) return 1;
     const char *const words[] = { "spy_create_device", "Vulkan", NULL };
     int wrong = child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), words);
@@ -655,17 +656,22 @@ static int child_no_adapter(const char *folder) {
     const char *const words[] = { "no adapter is called this", NULL }; // and it says which there are
     int wrong = child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), words);
     memset(&d, 0, sizeof d);
-    d.backend = spy_vk_backend();
+    d.backend = gpu_desc().backend;
     d.adapter = 99;
     if (spy_create_device(&d)) return 1;
     const char *const ninety_nine[] = { "99", NULL };
     wrong += child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), ninety_nine);
     memset(&d, 0, sizeof d);
+    spy_cuda_desc cuda;
+    memset(&cuda, 0, sizeof cuda);
+    cuda.driver_library = "/nowhere/libcuda.so.1";
     d.backend = spy_cuda_backend();
+    d.backend_desc = &cuda;
     if (spy_create_device(&d)) return 1;
-    const char *const not_built[] = { "CUDA", NULL };
-    wrong += child_says(SPY_ERROR_UNSUPPORTED, spy_take_error(NULL), not_built);
+    const char *const no_driver[] = { "CUDA", "/nowhere/libcuda.so.1", NULL };
+    wrong += child_says(SPY_ERROR_NO_DEVICE, spy_take_error(NULL), no_driver);
     d.backend = spy_d3d12_backend();
+    d.backend_desc = NULL;
     if (spy_create_device(&d)) return 1;
     const char *const neither[] = { "D3D12", NULL };
     wrong += child_says(SPY_ERROR_UNSUPPORTED, spy_take_error(NULL), neither);

@@ -783,10 +783,93 @@ static void test_elsewhere(void **state) {
     char text[20000];
     o.append_to = NULL;
     o.deterministic = false;
-    assert_true(spy_explain_call_with(fn("times"), args, &o, text, sizeof text) > 0);
+    assert_true(spy_explain_call(fn("times"), args, &o, text, sizeof text) > 0);
     assert_non_null(strstr(text, "bwd_diff(spy_element)"));
     assert_non_null(strstr(text, "w.grad"));
     RELEASE(x, w, r, empty, re, one);
+}
+
+// >>prepared, timed, results of whatever kind
+
+static uint64_t kernels(void) {
+    return spy_get_device_stats(gpu_device).kernels_built;
+}
+
+// What is prepared has every kernel of the call: of its passes, and of gradients that lie in the same memory.
+static void test_prepared(void **state) {
+    NEEDS_DEVICE();
+    for (int i = 0; i < 8; i++) {
+        bool async = (i & 1) != 0, same = (i & 2) != 0;
+        spy_module *own = MADE(spy_module, gpu_module(gpu_device, NULL, source));
+        spy_function *f = MADE(spy_function, spy_find_function(own, "times"));
+        spy_tensor *x = floats(SPY_SHAPE(300, 200), NULL), *w = floats(SPY_SHAPE(200), NULL), *r = seeded(SPY_SHAPE(300, 200));
+        OK(spy_tensor_fill(x, 2));
+        OK(spy_tensor_fill(w, 3));
+        spy_call_options o;
+        memset(&o, 0, sizeof o);
+        o.mode = SPY_CALL_BACKWARD;
+        o.deterministic = (i & 4) != 0;
+        spy_prepare_desc d;
+        memset(&d, 0, sizeof d);
+        d.async = async;
+        d.options = &o;
+        spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", same ? x : w), spy_arg_tensor("_result", r));
+        spy_prepared *p = MADE(spy_prepared, spy_prepare(f, args, &d));
+        while (spy_prepared_ready(p) == SPY_ERROR_NOT_READY) {}
+        OK(spy_prepared_ready(p));
+        uint64_t before = kernels();
+        OK(spy_call_prepared(p, args));
+        assert_int_equal(kernels(), before);
+        double want[200];
+        for (int k = 0; k < 200; k++) want[k] = same ? 2 + 2 : 2 * 300;
+        spy_tensor *grad = same ? MADE(spy_tensor, spy_create_slice(spy_tensor_grad(x), 0, 7, 8, 1)) : NULL;
+        HOLDS_ALL(same ? grad : spy_tensor_grad(w), want, 200);
+        uint64_t ns = 0; // of all passes
+        OK(spy_time_call(f, args, &o, &ns));
+        assert_true(ns > 0);
+        for (int k = 0; k < 200; k++) want[k] *= 2;
+        HOLDS_ALL(same ? grad : spy_tensor_grad(w), want, 200);
+        spy_release_tensor(grad);
+        spy_release_prepared(p);
+        RELEASE(x, w, r);
+        spy_release_module(own);
+    }
+}
+
+static void test_results(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 });
+    spy_result value, grad;
+    memset(&value, 0, sizeof value);
+    memset(&grad, 0, sizeof grad);
+    OK(spy_tensor_fill(spy_tensor_grad(x), 1));
+    OK(spy_call_forward_diff(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &value), spy_out_result(NULL, &grad))))));
+    assert_non_null(value.tensor);
+    assert_non_null(grad.tensor);
+    HOLDS(value.tensor, 5, 10, 15);
+    HOLDS(grad.tensor, 5, 5, 5);
+    RELEASE(value.tensor, grad.tensor);
+    float one = 1;
+    spy_arg pair = spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_arg_f32(NULL, one)));
+    OK(spy_call_forward_diff(fn("times"), SPY_ARGS(pair, spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &value), spy_out_result(NULL, &grad))))));
+    assert_null(grad.tensor);
+    assert_int_equal(grad.dtype, SPY_FLOAT32);
+    assert_int_equal(grad.size_bytes, 4);
+    memcpy(&one, value.data, 4);
+    assert_float_equal(one, 15, 0);
+    memcpy(&one, grad.data, 4);
+    assert_float_equal(one, 5, 0);
+    // backward calls compute no outputs: what takes one stays as it is
+    spy_result untouched = grad;
+    spy_tensor *made = x;
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &grad), spy_arg_f32(NULL, 1))))));
+    assert_memory_equal(&untouched, &grad, sizeof grad);
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_tensor(NULL, &made), spy_arg_f32(NULL, 1))))));
+    assert_ptr_equal(made, x);
+    HOLDS(spy_tensor_grad(x), 11, 11, 11);
+    // in fields of vectors, and a mapping is the value's
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_map(pair, (spy_dims){ 0 }), spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))), "inside a pair");
+    RELEASE(x);
 }
 
 int main(void) {
@@ -803,6 +886,7 @@ int main(void) {
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
+        cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);

@@ -171,7 +171,7 @@ static void test_ids(void **state) {
 // What the text says the kernel is.
 static void expect_variant(spy_function *f, spy_args args, const char *word) {
     static char text[1 << 16];
-    spy_explain_call(f, args, text, sizeof text);
+    spy_explain_call(f, args, NULL, text, sizeof text);
     if (!strstr(text, word)) fail_msg("no '%s' in: %s", word, text);
 }
 
@@ -1450,7 +1450,7 @@ static void test_refused(void **state) {
                                             spy_arg_tensor("_result", t))),
           "_result", "'t'");
     // Instances.
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("Particle.next"), SPY_NO_ARGS), "'this'", "missing");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("Particle.next"), SPY_NO_ARGS), "'this'", "not specified");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn("Particle.next"), SPY_ARGS(spy_arg_tensor("this", t))),
           "'this'", "Particle");
     assert_null(spy_find_function(module, "Particle.nothing"));

@@ -329,10 +329,163 @@ static void test_thread_count(void **state) {
     close_device();
 }
 
+// >>options of prepared calls, of explaining, timing and resolving
+
+// Options and arguments that are overwritten once spy_prepare has come back.
+static spy_prepared *prepare_once(spy_module *m, const char *function, bool async, int32_t count, const char *prelude, int64_t threads) {
+    char name[] = "c_count", text[200], conformance[] = "Circle : IShape";
+    const char *conformances[] = { conformance };
+    spy_arg constant = spy_arg_i32(name, count);
+    spy_call_options o = with_constants(&constant, 1);
+    spy_prepare_desc d;
+    spy_tensor *made = NULL;
+    memset(&d, 0, sizeof d);
+    snprintf(text, sizeof text, "%s", prelude);
+    o.prelude = text;
+    o.conformances = conformances;
+    o.conformance_count = 1;
+    o.thread_count = SPY_SHAPE(threads);
+    o.thread_group_size[0] = 8;
+    d.options = &o;
+    d.async = async;
+    spy_prepared *p = MADE(spy_prepared, spy_prepare(fn(m, function), SPY_ARGS(spy_arg_i32("x", 0), spy_out_tensor("_result", &made)), &d));
+    memset(&o, 0xee, sizeof o);
+    memset(&constant, 0xee, sizeof constant);
+    memset(name, 'n', sizeof name - 1);
+    memset(text, 't', sizeof text - 1);
+    memset(conformance, 'c', sizeof conformance - 1);
+    conformances[0] = NULL;
+    assert_null(made);
+    return p;
+}
+
+static void test_prepared(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    for (int async = 0; async < 2; async++) {
+        spy_prepared *p[2];
+        for (int k = 0; k < 2; k++) p[k] = prepare_once(m, "get_array", async, 4 + k + 2 * async, async ? "// async" : "// now", 5 + k);
+        for (int k = 0; k < 2; k++) {
+            int32_t got[6] = { 0 }, count = 4 + k + 2 * async;
+            spy_tensor *made = NULL;
+            if (!async) OK(spy_prepared_ready(p[k]));
+            uint64_t built = spy_get_device_stats(gpu_device).kernels_built;
+            for (int32_t x = 0; x < 3; x++) {
+                OK(spy_call_prepared(p[k], SPY_ARGS(spy_arg_i32("x", x), spy_out_tensor("_result", &made))));
+                assert_int_equal(spy_get_tensor_info(made).element_count, 5 + k); // thread_count
+                OK(spy_tensor_read(made, got, (size_t)(5 + k) * sizeof *got));
+                for (int i = 0; i < 5 + k; i++) assert_int_equal(got[i], count * x + count * (count - 1) / 2);
+                spy_release_tensor(made);
+            }
+            if (!async) assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, built);
+            FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_prepared(p[k], SPY_ARGS(spy_arg_f32("x", 1), spy_out_tensor("_result", &made))), "get_array", "argument 1: float");
+        }
+        spy_release_prepared(p[0]); // the other goes with the device
+    }
+    close_device();
+}
+
+static void test_wrong_prepared(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    spy_function *f = fn(m, "get_array");
+    spy_arg constants[2] = { spy_arg_i32("c_count", 2), spy_arg_i32("c_count", 3) };
+    spy_call_options o;
+    spy_prepare_desc d;
+    int32_t got = 0;
+    memset(&d, 0, sizeof d);
+    d.options = &o;
+#define BAD(code, ...)                                                                                        \
+    assert_null(spy_prepare(f, SPY_ARGS(spy_arg_i32("x", 0), spy_out_i32("_result", &got)), &d));             \
+    ERROR_ON(gpu_device, code, "spy_prepare: get_array", __VA_ARGS__)
+    o = with_constants(NULL, 1);
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "constants has a count");
+    o = with_constants(constants, 2);
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "'c_count' is given twice");
+    constants[0].name = "c_cuont";
+    o = with_constants(constants, 1);
+    BAD(SPY_ERROR_NOT_FOUND, "'c_cuont'");
+    constants[0] = spy_out_i32("c_count", &got);
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "constants cannot be kept", "outputs");
+    o = with_constants(NULL, 0);
+    o.globals.count = 1;
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "globals has a count");
+    o = with_constants(NULL, 0);
+    o.conformance_count = 2;
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "conformances is NULL");
+    const char *conformances[] = { "Circle : IShape", NULL };
+    o.conformances = conformances;
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "conformance");
+    o = with_constants(NULL, 0);
+    o.thread_count = SPY_SHAPE(-1);
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "thread_count");
+    o = with_constants(NULL, 0);
+    o.prelude = "this is no Slang";
+    BAD(SPY_ERROR_COMPILE, "this is no Slang");
+    o = with_constants(NULL, 0);
+    spy_command_list *list = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
+    o.append_to = list;
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "append_to");
+    d.async = true;
+    BAD(SPY_ERROR_INVALID_ARGUMENT, "append_to");
+#undef BAD
+    uint64_t ns = 7;
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_time_call(f, SPY_ARGS(spy_arg_i32("x", 0)), &o, &ns), "spy_time_call", "append_to");
+    assert_int_equal(spy_get_list_info(list).op_count, 0);
+    // What fails on its thread is told when it is asked for.
+    o = with_constants(NULL, 0);
+    o.prelude = "neither is this";
+    spy_prepared *p = MADE(spy_prepared, spy_prepare(f, SPY_ARGS(spy_arg_i32("x", 0), spy_out_i32("_result", &got)), &d));
+    FAILS(SPY_ERROR_COMPILE, spy_call_prepared(p, SPY_ARGS(spy_arg_i32("x", 0), spy_out_i32("_result", &got))), "neither is this");
+    close_device();
+}
+
+static void test_looking(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    spy_function *f = fn(m, "get_array");
+    spy_arg constant = spy_arg_i32("c_count", 17);
+    spy_call_options o = with_constants(&constant, 1);
+    char text[8000];
+    int32_t got = 0;
+    spy_tensor *made = NULL;
+    uint64_t ns = 0, built = spy_get_device_stats(gpu_device).kernels_built;
+    spy_args args = SPY_ARGS(spy_arg_i32("x", 2), spy_out_tensor("_result", &made));
+    o.prelude = "// looked at";
+    o.thread_count = SPY_SHAPE(3, 4);
+    o.thread_group_size[0] = 32;
+    size_t size = spy_explain_call(f, args, &o, text, sizeof text);
+    assert_true(size > 0 && size < sizeof text);
+    if (!strstr(text, "// looked at") || !strstr(text, "c_count = int(17LL)") || !strstr(text, "call shape (3, 4)") ||
+        !strstr(text, "numthreads(32"))
+        fail_msg("%s", text);
+    spy_resolution *r = (spy_resolution *)gpu_made(spy_resolve(f, args, &o), "spy_resolve", __FILE__, __LINE__);
+    assert_int_equal(r->shape.rank, 2);
+    assert_int_equal(r->shape.dims[0] * r->shape.dims[1], 12);
+    spy_release_resolution(r);
+    assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, built);
+    assert_null(made);
+    OK(spy_time_call(f, SPY_ARGS(spy_arg_i32("x", 2), spy_out_i32("_result", &got)), NULL, &ns));
+    assert_int_equal(got, 3 * 2 + 3);
+    o.thread_count.rank = 0;
+    OK(spy_time_call(f, SPY_ARGS(spy_arg_i32("x", 2), spy_out_i32("_result", &got)), &o, &ns));
+    assert_int_equal(got, 17 * 2 + 17 * 16 / 2);
+    assert_true(ns > 0);
+    constant.name = "c_cuont";
+    spy_explain_call(f, args, &o, text, sizeof text);
+    assert_non_null(strstr(text, "no extern static const 'c_cuont'"));
+    assert_null(spy_resolve(f, args, &o));
+    ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "spy_resolve", "'c_cuont'");
+    FAILS(SPY_ERROR_NOT_FOUND, spy_time_call(f, args, &o, &ns), "spy_time_call", "'c_cuont'");
+    assert_int_equal(ns, 0);
+    close_device();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers), cmocka_unit_test(test_floats),       cmocka_unit_test(test_converted),    cmocka_unit_test(test_wrong_constants),
         cmocka_unit_test(test_prelude),  cmocka_unit_test(test_conformances), cmocka_unit_test(test_thread_count),
+        cmocka_unit_test(test_prepared), cmocka_unit_test(test_wrong_prepared), cmocka_unit_test(test_looking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -583,7 +583,7 @@ static bool check_row(spy_module *module, const row *r, char *came, size_t capac
     } else {
         spy_function *f = spy_find_function(module, name);
         uint64_t kernels = spy_get_device_stats(gpu_device).kernels_built;
-        spy_resolution *resolution = f ? spy_resolve(f, args) : NULL;
+        spy_resolution *resolution = f ? spy_resolve(f, args, NULL) : NULL;
         assert_int_equal(spy_get_device_stats(gpu_device).kernels_built, kernels);
         if (resolution) {
             render(resolution, strstr(r->expected, "->") != NULL, got, sizeof got);

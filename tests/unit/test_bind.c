@@ -196,7 +196,7 @@ static const char *explained(const char *function, spy_args args) {
     static char text[16384];
     spy_function *f = spy_find_function(module, function);
     assert_non_null(f);
-    spy_explain_call(f, args, text, sizeof text);
+    spy_explain_call(f, args, NULL, text, sizeof text);
     (void)spy_take_error(device);
     return text;
 }

@@ -208,6 +208,86 @@ static void test_bindings(void **state) {
     }
 }
 
+// Typed buffers and arrays of buffers: an array's elements take neighbouring bindings, in its order, and each is told apart.
+static void test_slots(void **state) {
+    (void)state;
+    for (int prefers = 0; prefers < 2; prefers++) {
+        bench t;
+        spyi_null_desc d;
+        memset(&d, 0, sizeof d);
+        d.prefers_bindings = prefers == 1;
+        d.max_texels = 40;
+        d.texel_alignment = 256;
+        open_with(&t,
+                  "StructuredBuffer<float> tables[3];\nBuffer<float2> pairs;\nRWBuffer<half4> out;\nBuffer<int> none[2];\n"
+                  "float f(float x, int k, StructuredBuffer<float> own[2], RWBuffer<uint> bins)\n"
+                  "{ bins[k] = 3u; out[k] = half4(pairs[1].x); return x + tables[k][0] + own[k][1]; }\n"
+                  "float g(float x, Buffer<float> b) { return x + b[0]; }\n",
+                  &d);
+        spy_tensor *x = floats(&t, 8), *y = floats(&t, 8), *w[5];
+        spy_arg result = spy_arg_tensor("_result", y), in = spy_arg_tensor("x", x), k = spy_arg_i32("k", 1);
+        for (int i = 0; i < 5; i++) w[i] = floats(&t, 3 + i);
+        spy_tensor_desc td;
+        memset(&td, 0, sizeof td);
+        td.dtype = SPY_FLOAT16;
+        td.shape = SPY_SHAPE(5, 4);
+        spy_tensor *halves = spy_create_tensor(t.device, &td);
+        td.dtype = SPY_UINT32;
+        spy_tensor *bins = spy_create_tensor(t.device, &td);
+        td.dtype = SPY_FLOAT32;
+        td.shape = SPY_SHAPE(6, 2);
+        spy_tensor *pairs = spy_create_tensor(t.device, &td);
+        td.shape = SPY_SHAPE(100);
+        spy_tensor *large = spy_create_tensor(t.device, &td), *part = spy_create_slice(large, 0, 16, 20, 1);
+        spy_args globals = SPY_ARGS(spy_arg_tensor("tables[2]", w[2]), spy_arg_tensor("pairs", pairs), spy_arg_tensor("out", halves),
+                                    spy_arg_tensor("tables[0]", w[0]), spy_arg_tensor("tables[1]", w[1]));
+        spy_arg own = spy_arg_struct("own", SPY_ARGS(spy_arg_tensor(NULL, w[3]), spy_arg_tensor(NULL, w[4])));
+        good(&t, call(&t, "f", SPY_ARGS(in, k, own, spy_arg_tensor("bins", bins), result), globals));
+        const spyi_null_op *op = last_op(&t);
+        uint32_t n = prefers ? 2 : 0;
+        assert_int_equal(op->binding_count, n + 8);
+        if (prefers) bound_to(&op->bindings[0], x), bound_to(&op->bindings[1], y);
+        bound_to(&op->bindings[n], bins);
+        assert_int_equal(op->slots[n].kind, SPYI_SLOT_RW_TEXELS);
+        assert_int_equal(op->slots[n].scalar, SPY_UINT32);
+        for (uint32_t b = n + 1; b < op->binding_count; b++) {
+            const spyi_slot *slot = &op->slots[b];
+            const spyi_binding *bound = &op->bindings[b];
+            if (slot->kind == SPYI_SLOT_TEXELS || slot->kind == SPYI_SLOT_RW_TEXELS) {
+                bool writes = slot->kind == SPYI_SLOT_RW_TEXELS;
+                bound_to(bound, writes ? halves : pairs);
+                assert_int_equal(slot->count, 1);
+                assert_int_equal(slot->scalar, writes ? SPY_FLOAT16 : SPY_FLOAT32);
+                assert_int_equal(slot->columns, writes ? 4 : 2);
+                continue;
+            }
+            assert_true(slot->count == 3 || slot->count == 2);
+            for (uint32_t i = 0; i < slot->count; i++) {
+                bound_to(&bound[i], w[i + (slot->count == 2 ? 3 : 0)]);
+                assert_int_equal(slot[i].count, i ? 0 : slot->count);
+            }
+            b += slot->count - 1u;
+        }
+        // What the device does not take, by name.
+        good(&t, call(&t, "g", SPY_ARGS(in, spy_arg_tensor("b", w[1]), result), SPY_NO_ARGS));
+        error_has(&t, call(&t, "g", SPY_ARGS(in, spy_arg_tensor("b", large), result), SPY_NO_ARGS), SPY_ERROR_OUT_OF_RANGE,
+                  "'b': Buffer<float> of 100 elements is larger than the device's 40");
+        error_has(&t, call(&t, "g", SPY_ARGS(in, spy_arg_tensor("b", part), result), SPY_NO_ARGS), SPY_ERROR_OUT_OF_RANGE,
+                  "'b': Buffer<float> must begin at a multiple of 256 bytes");
+        close_bench(&t);
+    }
+    bench t;
+    spyi_null_desc d;
+    memset(&d, 0, sizeof d);
+    d.no_texels = true;
+    open_with(&t, "float g(float x, Buffer<float> b) { return x + b[0]; }\nStructuredBuffer<float> tables[20];\nfloat h(float x) { return x + tables[3][0]; }\n", &d);
+    spy_tensor *x = floats(&t, 8);
+    error_has(&t, call(&t, "g", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("b", x)), SPY_NO_ARGS), SPY_ERROR_OUT_OF_RANGE,
+              "'b': the device 'null device' has no texels of format float for Buffer<float>");
+    error_has(&t, call(&t, "h", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", floats(&t, 8))), SPY_NO_ARGS), SPY_ERROR_UNSUPPORTED, "20 buffers");
+    close_bench(&t);
+}
+
 static void test_limits(void **state) {
     bench t;
     spyi_null_desc d;
@@ -541,7 +621,7 @@ static void test_backend_rules(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valid_code),    cmocka_unit_test(test_bindings),      cmocka_unit_test(test_limits),        cmocka_unit_test(test_hazards),
+        cmocka_unit_test(test_valid_code),    cmocka_unit_test(test_bindings),      cmocka_unit_test(test_slots), cmocka_unit_test(test_limits),        cmocka_unit_test(test_hazards),
         cmocka_unit_test(test_random_structs), cmocka_unit_test(test_backend_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

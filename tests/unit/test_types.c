@@ -453,6 +453,46 @@ static void test_ranges_of_integers(void **state) {
     assert_int_equal(to[2], -3);
 }
 
+// The common pairs have loops of their own: places in the array, unaligned memory, both ends of the range.
+static void test_conversions_in_runs(void **state) {
+    enum { N = 37 };
+    char longs[N * sizeof(int64_t) + 1], doubles[N * sizeof(double) + 1];
+    int32_t ints[N];
+    float floats[N];
+    (void)state;
+    for (int i = 0; i < N; ++i) {
+        int64_t n = i == 11 ? INT32_MIN : i == 12 ? INT32_MAX : (int64_t)i * i * 1000003 - 99;
+        double d = i == 5 ? INFINITY : i == 6 ? -1e300 : i / 3.0;
+        memcpy(longs + 1 + (size_t)i * sizeof n, &n, sizeof n);
+        memcpy(doubles + 1 + (size_t)i * sizeof d, &d, sizeof d);
+        ints[i] = 7;
+    }
+    assert_true(spyi_convert_scalars(ints, SPY_INT32, longs + 1, SPY_INT64, N));
+    assert_true(spyi_convert_scalars(floats, SPY_FLOAT32, longs + 1, SPY_INT64, N));
+    for (int i = 0; i < N; ++i) {
+        assert_true(ints[i] == (i == 11 ? INT32_MIN : i == 12 ? INT32_MAX : i * i * 1000003 - 99));
+        assert_true(floats[i] == (float)ints[i]);
+    }
+    assert_true(spyi_convert_scalars(floats, SPY_FLOAT32, doubles + 1, SPY_FLOAT64, N));
+    for (int i = 0; i < N; ++i)
+        assert_true(floats[i] == (i == 5 ? INFINITY : i == 6 ? -INFINITY : (float)(i / 3.0)));
+    assert_true(spyi_convert_scalars(doubles + 1, SPY_FLOAT64, floats, SPY_FLOAT32, N));
+    for (int i = 0; i < N; ++i) {
+        double d;
+        memcpy(&d, doubles + 1 + (size_t)i * sizeof d, sizeof d);
+        assert_true(d == (double)floats[i]);
+    }
+    assert_true(spyi_convert_scalars(floats, SPY_FLOAT32, ints, SPY_INT32, N));
+    for (int i = 0; i < N; ++i) assert_true(floats[i] == (float)ints[i]);
+    int64_t beyond[2] = { (int64_t)INT32_MAX + 1, (int64_t)INT32_MIN - 1 };
+    for (size_t k = 0; k < 2; ++k) {
+        memcpy(longs + 1 + (N - 1) * sizeof beyond[k], &beyond[k], sizeof beyond[k]);
+        ints[0] = 7;
+        assert_false(spyi_convert_scalars(ints, SPY_INT32, longs + 1, SPY_INT64, N));
+        assert_int_equal(ints[0], 7); // nothing is written
+    }
+}
+
 static void test_conversions(void **state) {
     (void)state;
     // Every pair of dtypes carries 0, 1 and, where both can, -1 and 100.
@@ -506,6 +546,7 @@ int main(void) {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_ranges_of_integers),
+        cmocka_unit_test(test_conversions_in_runs),
         cmocka_unit_test(test_conversions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

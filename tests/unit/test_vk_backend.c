@@ -773,7 +773,7 @@ static void test_bad_code(void **state) {
     test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "bytes of parameters exceed");
     desc.block_size = 24;
     desc.binding_count = 1000;
-    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 structured buffers");
+    test_refused(&t, desc, SPY_ERROR_UNSUPPORTED, "1000 buffers");
     assert_int_equal(
         backend->allocate_chunk(t.gpu, SPYI_MEMORY_DEVICE, (size_t)1 << 50, "huge", &chunk, &t.error),
         SPY_ERROR_OUT_OF_DEVICE_MEMORY);
@@ -1081,21 +1081,16 @@ static void test_requirements(void **state) {
 }
 
 static void test_not_built(void **state) {
-    const spy_backend *others[2];
-    int i;
+    const spy_backend *other = spy_d3d12_backend();
+    spyi_text error;
+    spyi_gpu *gpu = NULL;
     (void)state;
-    others[0] = spy_cuda_backend();
-    others[1] = spy_d3d12_backend();
-    for (i = 0; i < 2; i++) {
-        spyi_text error;
-        spyi_gpu *gpu = NULL;
-        memset(&error, 0, sizeof error);
-        assert_int_equal(others[i]->enumerate(NULL, 0, &error), 0);
-        assert_int_equal(others[i]->create(NULL, NULL, &gpu, &error), SPY_ERROR_UNSUPPORTED);
-        assert_null(gpu);
-        assert_non_null(strstr(spyi_text_str(&error), "this backend is not built yet"));
-        spyi_text_free(&error);
-    }
+    memset(&error, 0, sizeof error);
+    assert_int_equal(other->enumerate(NULL, 0, &error), 0);
+    assert_int_equal(other->create(NULL, NULL, &gpu, &error), SPY_ERROR_UNSUPPORTED);
+    assert_null(gpu);
+    assert_non_null(strstr(spyi_text_str(&error), "this backend is not built yet"));
+    spyi_text_free(&error);
 }
 
 int main(void) {

@@ -15,6 +15,7 @@ typedef struct spyi_null_chunk {
 typedef struct spyi_null_kernel {
     char *label;
     uint32_t group_size, block_size, binding_count, uniform_count;
+    spyi_slot slots[SPYI_MOST_SLOTS];
     bool block_by_address;
     spyi_atomic pending; // recorded dispatches that are not done
 } spyi_null_kernel;
@@ -42,6 +43,8 @@ typedef struct spyi_null_gpu {
 
     spyi_null_func func;
     void *user_data;
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
 
     spyi_mutex lock; // the rest is also used by compile threads
     spyi_text own_report, *report;
@@ -279,6 +282,7 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     spyi_null_gpu *n = spyi_null_cast(gpu);
     const spyi_limits *limits = &n->base.limits;
     spyi_null_kernel *k;
+    uint32_t i;
     spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
     *kernel = NULL;
     if (status != SPY_OK) return status;
@@ -293,11 +297,27 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
             n, error, "create_kernel: %u bindings exceed the limit of %u, or %u of them uniform that of %u",
             desc->binding_count + desc->uniform_count, limits->max_bindings, desc->uniform_count,
             limits->max_uniforms);
+    if (desc->binding_count > SPYI_MOST_SLOTS)
+        return spyi_null_broken(n, error, "create_kernel: %u bindings are more than SPYI_MOST_SLOTS",
+                                desc->binding_count);
+    for (i = 0; i < desc->binding_count && desc->slots; i++) {
+        const spyi_slot *s = &desc->slots[i];
+        uint8_t use = s->kind == SPYI_SLOT_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        if (s->count > desc->binding_count - i || (i == 0 && s->count == 0) ||
+            (texels && !(limits->texels[s->scalar][s->columns - 1] & use)))
+            return spyi_null_broken(n, error, "create_kernel: slot %u: %u elements, or its format", i,
+                                    s->count);
+    }
     if (desc->block_size > limits->max_block_bytes && !desc->block_by_address)
         return spyi_null_broken(n, error, "create_kernel: a block of %u bytes exceeds the limit of %u",
                                 desc->block_size, limits->max_block_bytes);
     if (desc->block_by_address && !(limits->info.features & SPY_FEATURE_POINTERS))
         return spyi_null_broken(n, error, "create_kernel: the device has no addresses for a block");
+    if (n->on_kernel) {
+        status = n->on_kernel(desc, n->on_kernel_data, error);
+        if (status != SPY_OK) return status;
+    }
     k = (spyi_null_kernel *)calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
     if (!k || !k->label) {
@@ -310,6 +330,10 @@ static spy_status spyi_null_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc 
     k->block_by_address = desc->block_by_address;
     k->binding_count = desc->binding_count;
     k->uniform_count = desc->uniform_count;
+    for (i = 0; i < desc->binding_count; i++) {
+        if (desc->slots) k->slots[i] = desc->slots[i];
+        else k->slots[i].count = 1;
+    }
     spyi_mutex_lock(&n->lock);
     n->counts.kernels++;
     spyi_mutex_unlock(&n->lock);
@@ -455,13 +479,19 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_dispatch
         return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
     for (i = 0; i < k->uniform_count; i++) {
         const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || u->size == 0 || u->size > limits->max_uniform_bytes)
+        if (!u->data || (u->size == 0 && limits->target == SPYI_TARGET_SPIRV) ||
+            u->size > limits->max_uniform_bytes)
             return spyi_null_broken(n, error, "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
                                     k->label, i, u->data ? u->size : 0, limits->max_uniform_bytes);
     }
     for (i = 0; i < k->binding_count; i++) {
         const spyi_binding *b = &d->bindings[i];
-        if (b->offset % limits->binding_alignment != 0 || b->range > limits->max_binding_bytes)
+        const spyi_slot *s = &k->slots[i];
+        bool texels = s->kind != SPYI_SLOT_BUFFER;
+        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
+            b->range % texel != 0 ||
+            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
             return spyi_null_broken(
                 n, error,
                 "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
@@ -507,6 +537,7 @@ static spy_status spyi_null_dispatch(spyi_gpu *gpu, const spyi_dispatch *d, spyi
     bytes += block_size;
     op->binding_count = k->binding_count;
     op->bindings = (const spyi_binding *)(void *)bytes;
+    op->slots = k->slots;
     if (binding_size) memcpy(bytes, d->bindings, binding_size);
     bytes += binding_size;
     if (k->uniform_count) {
@@ -744,12 +775,19 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
                                   SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
     spy_device_info *info = &limits->info;
+    uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     limits->target = d->target;
     limits->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
     limits->max_bindings = d->pointers_only ? 0 : spyi_null_u32(d->max_bindings, 16);
     limits->binding_alignment = spyi_null_u32(d->binding_alignment, 64);
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
+    limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
+    limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
+    for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
+        for (columns = 0; columns < 4; columns++)
+            if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     limits->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     limits->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
@@ -806,6 +844,8 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
+    n->on_kernel = d.on_kernel;
+    n->on_kernel_data = d.on_kernel_data;
     n->report = d.report ? d.report : &n->own_report;
     spyi_mutex_init(&n->lock);
     *gpu = (spyi_gpu *)(void *)n;

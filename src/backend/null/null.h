@@ -17,13 +17,16 @@ SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
 // For spy_device_desc.backend_desc; NULL is all zero, and zero is the default.
 typedef struct spyi_null_desc {
-    spyi_target target;         // what kernels are compiled to; nothing looks at their code
+    spyi_target target;         // what kernels are compiled to; nothing but on_kernel looks at their code
     uint32_t max_block_bytes;   // 128
     uint32_t max_bindings;      // 16
     bool pointers_only;         // limits.max_bindings is 0
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
+    uint32_t texel_alignment;   // 64
+    uint64_t max_texels;        // 64 Mi
+    bool no_texels;             // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
     uint32_t max_uniforms;      // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
@@ -39,7 +42,10 @@ typedef struct spyi_null_desc {
     bool fail_create;             // the creation of the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is forgotten once it is done
-    spyi_text *report;            // the test's own text for broken rules, which outlives the device
+    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as create_kernel.
+    spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data;
+    spyi_text *report; // the test's own text for broken rules, which outlives the device
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
@@ -65,6 +71,7 @@ typedef struct spyi_null_op {
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
+    const spyi_slot *slots; // what each is; valid as long as the kernel
     uint32_t uniform_count;
     const spyi_uniform *uniforms; // with their bytes
     // copy: both; fill and upload: to; indirect dispatch: from

@@ -1,0 +1,30 @@
+"""Builds slangpy._slangpy, one C extension around the single header. See pyproject.toml.
+
+Headers are looked for in include/ beside this file (the sdist carries them), then in the repository above it and where
+tools/setup or the system put them. SLANGPY_CFLAGS and SLANGPY_LDFLAGS add to the compiler's and linker's options.
+"""
+import glob
+import os
+import sys
+
+from setuptools import Extension, setup
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ABI3 = sys.version_info >= (3, 12)
+os.chdir(HERE)
+
+own = os.path.join(HERE, "include") if os.path.exists("include/slangpy.h") else os.path.dirname(HERE)
+macros = [("Py_LIMITED_API", "0x030C0000")] if ABI3 else []
+extension = Extension(
+    "slangpy._slangpy",
+    sources=sorted(glob.glob("src/*.c")),
+    depends=sorted(glob.glob("src/*.h")) + [os.path.join(own, h) for h in ("slangpy.h", "slangpy_vk.h", "slangpy_cuda.h")],
+    include_dirs=["src", own, os.path.join(own, "third_party"), "/usr/include/stb"],
+    define_macros=macros,
+    py_limited_api=ABI3,
+    extra_compile_args=(["/O2", "/std:c11"] if os.name == "nt" else ["-O2", "-std=c11", "-fvisibility=hidden", "-g0"])
+    + os.environ.get("SLANGPY_CFLAGS", "").split(),
+    extra_link_args=([] if os.name == "nt" else ["-s"]) + os.environ.get("SLANGPY_LDFLAGS", "").split(),
+    libraries=[] if os.name == "nt" else ["dl", "pthread", "m"],
+)
+setup(ext_modules=[extension], options={"bdist_wheel": {"py_limited_api": "cp312"}} if ABI3 else {})

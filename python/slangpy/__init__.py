@@ -1,0 +1,32 @@
+"""Call Slang GPU functions from Python: name a function, pass numbers, arrays or tensors, get results back."""
+import os as _os
+
+from ._slangpy import *
+from . import _slangpy
+from .enums import *
+from .logger import *
+from .reports import *
+from .buffers import *
+from .device import *
+from .encoders import *
+from .programs import *
+from .profiling import *
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_slangpy._after_fork)
+
+__version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, SPY_VERSION % 100)
+
+from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
+
+_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module that has it
+
+
+def __getattr__(name):
+    module = _LAZY.get(name, name if name in ("reflection", "bindings") else None)
+    if module is None:
+        raise AttributeError("module 'slangpy' has no attribute '{}'".format(name))
+    import importlib
+
+    found = importlib.import_module("." + module, __name__)
+    return getattr(found, name) if name in _LAZY else found

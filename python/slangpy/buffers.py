@@ -1,0 +1,123 @@
+"""Buffers: device memory of a size, of elements of one type, or of a format."""
+from . import _slangpy
+from .enums import BufferUsage, Format, MemoryType
+
+__all__ = ["Buffer"]
+
+
+class Buffer(_slangpy.Tensor):
+    """A tensor of rank 1: bytes of no type, which go to buffers and pointers of any type, or elements of one type, which go
+    wherever tensors go. See Device.create_buffer()."""
+
+    def __new__(cls, device, *args, **kwargs):
+        return device.create_buffer(*args, **kwargs)
+
+    @property
+    def size(self):
+        """Bytes."""
+        return _slangpy._buffer_size(self)
+
+    @property
+    def struct_size(self):
+        """Bytes of an element; 1 when it has no type and none was given."""
+        return self._struct_size or self.size // max(self.element_count, 1)
+
+    def to_numpy(self):
+        """to_numpy(): the contents. Of the format when there is one, (count,) or (count, components); else bytes, uint8. Waits."""
+        np = __import__("numpy")
+        data = np.frombuffer(_slangpy._buffer_read(self), dtype=np.uint8)
+        if self.format is Format.undefined:
+            return data
+        _, dtype, components = self.format.value
+        return data.view(dtype).reshape((-1, components) if components > 1 else -1)
+
+    def copy_from_numpy(self, data):
+        """copy_from_numpy(data): copy the bytes of an array, at most as many as the buffer has, to its beginning."""
+        _slangpy._buffer_write(self, _bytes_of(data, "Buffer.copy_from_numpy"))
+
+    def __repr__(self):
+        if self.device.is_closed:
+            return "<slangpy.Buffer, of a closed device>"
+        element = _slangpy.Tensor.__repr__(self).split(" ", 1)[1][:-1]
+        return "<slangpy.Buffer{} {} bytes{}>".format(
+            " '{}'".format(self.label) if self.label else "", self.size,
+            "" if element.startswith("void") else ", " + element)
+
+
+def _bytes_of(data, where):
+    """What can be copied byte by byte: any contiguous buffer; other numpy arrays are copied together first."""
+    if isinstance(data, (bytes, bytearray)):
+        return data
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise TypeError("{}: argument 'data': expected an array, got {!r}".format(where, type(data))) from None
+    return data if view.c_contiguous else __import__("numpy").ascontiguousarray(data)
+
+
+def _number(value, name):
+    if value is None:
+        return 0
+    try:
+        number = value.__index__()
+    except AttributeError:
+        raise TypeError("create_buffer: argument '{}': expected an int, got {!r}".format(name, type(value))) from None
+    if number < 0:
+        raise ValueError("create_buffer: argument '{}': expected 0 or more, got {}".format(name, number))
+    return number
+
+
+def create_buffer(device, size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
+                  memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None,
+                  struct_type=None):
+    size, element_count = _number(size, "size"), _number(element_count, "element_count")
+    struct_size = _number(struct_size, "struct_size")
+    kind = struct_type if struct_type is not None else resource_type_layout
+    if isinstance(format, str):
+        format = Format[format]
+    if not isinstance(format, Format):
+        raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(type(format)))
+    if kind is not None and format is not Format.undefined:
+        raise ValueError("create_buffer: expected 'struct_type' or 'format', got both")
+    memory_type, usage = MemoryType(memory_type), BufferUsage(usage)
+    if kind is not None:
+        kind = _element_of(kind)
+    elif format is not Format.undefined:
+        kind = format.slang_type
+    source = None if data is None else _bytes_of(data, "create_buffer")
+    given = 0 if source is None else memoryview(source).nbytes
+    stride = struct_size
+    if kind is not None:
+        probe = _slangpy._buffer_make(_slangpy.Tensor, device, kind, 1)
+        stride = _slangpy._buffer_size(probe)
+        if struct_size and struct_size != stride:
+            raise ValueError("create_buffer: argument 'struct_size': the type has {} bytes, got {}".format(stride, struct_size))
+    if not size and not element_count:
+        size = given
+    if element_count:
+        if not stride:
+            raise ValueError("create_buffer: 'element_count' needs 'struct_size', 'struct_type' or 'format'")
+        if size and size != element_count * stride:
+            raise ValueError("create_buffer: argument 'size': {} elements of {} bytes are {} bytes, got {}".format(
+                element_count, stride, element_count * stride, size))
+        size = element_count * stride
+    if not size:
+        raise ValueError("create_buffer: expected 'size', 'element_count' or 'data', got none of them")
+    if stride and size % stride:
+        raise ValueError("create_buffer: {} bytes are no whole number of elements of {} bytes".format(size, stride))
+    if given > size:
+        raise ValueError("create_buffer: argument 'data': expected at most {} bytes, got {}".format(size, given))
+    buffer = _slangpy._buffer_make(Buffer, device, kind, size // stride if kind is not None else size, False, label or None)
+    buffer.format, buffer.usage, buffer.memory_type, buffer.label = format, usage, memory_type, label
+    buffer._struct_size = stride
+    if source is not None:
+        _slangpy._buffer_write(buffer, source)
+    return buffer
+
+
+def _element_of(kind):
+    """The type itself, or what lies in a StructuredBuffer of reflection."""
+    name = kind if isinstance(kind, str) else getattr(kind, "name", None)
+    if isinstance(name, str) and name.startswith(("StructuredBuffer<", "RWStructuredBuffer<")):
+        return name[name.index("<") + 1:-1]
+    return kind

@@ -1,0 +1,459 @@
+"""Devices: making them, what they are, what they make; the current device."""
+import os
+import weakref
+
+from . import _slangpy
+from . import buffers as _buffers
+from .enums import (AdapterInfo, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
+                    MemoryType, QueryType, ShaderCacheStats, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
+                    TimestampCalibration)
+from .logger import log_warn_once
+from .reports import _Steps, _apply_dumps
+
+__all__ = [
+    "Device", "create_device", "init_device", "enumerate_adapters", "push_current_device", "pop_current_device", "current_device",
+    "get_cuda_current_context_native_handles",
+    "create_buffer",
+    "create_command_encoder",
+    "create_fence",
+    "create_query_pool",
+    "create_slang_session",
+    "create_compute_kernel",
+    "create_compute_pipeline",
+    "load_module",
+    "load_module_from_file",
+    "load_module_from_source",
+    "load_program",
+    "link_program",
+    "submit_command_buffer",
+    "submit_command_buffers",
+]
+
+_KINDS = {1: "discrete", 2: "integrated", 3: "cpu"}
+
+# bits of spy_device_info.features
+_FEATURE_BITS = {
+    Feature.half: 0x1, Feature.double_: 0x2, Feature.int8: 0x4, Feature.int16: 0x8, Feature.int64: 0x10,
+    Feature.atomic_float: 0x20, Feature.timestamp_query: 0x40, Feature.wave_ops: 0x80, Feature.pointer: 0x100,
+}
+
+_devices: "weakref.WeakSet[Device]" = weakref.WeakSet()
+
+
+def _luid(index):
+    return [index + 1] + [0] * 15
+
+
+def enumerate_adapters(type=DeviceType.automatic):
+    """enumerate_adapters(type=DeviceType.automatic): what adapters there are, as a list of AdapterInfo, best first or not."""
+    return [AdapterInfo(name=info["name"], luid=_luid(i), driver=info["driver"], kind=_KINDS[info["type"]],
+                        memory_bytes=info["memory_bytes"])
+            for i, info in enumerate(_slangpy.enumerate_adapters(type))]
+
+
+def _check_options(options):
+    """Gives a SlangCompilerOptions. What would change results and cannot be had is an error, what has no effect a warning."""
+    if not isinstance(options, SlangCompilerOptions):
+        options = SlangCompilerOptions(options)
+    for name in ("downstream_args", "report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings",
+                 "dump_intermediates"):
+        if getattr(options, name):
+            log_warn_once("compiler_options: '{}' has no effect".format(name))
+    if options.matrix_layout != SlangMatrixLayout.row_major:
+        raise _slangpy.Error("compiler_options: 'matrix_layout': matrices are always row_major, got {!r}".format(
+            options.matrix_layout))
+    return options
+
+
+class Device(_slangpy.Device):
+    """Device(type=DeviceType.automatic, ...) or Device(desc): a GPU with its memory, its compiler sessions and its cache of
+    compiled calls. Keywords are those of DeviceDesc; see create_device(). `import slangpy` always works in its modules."""
+
+    def __new__(cls, type=DeviceType.automatic, *args, **kwargs):
+        if len(args) > len(_POSITIONS):
+            raise TypeError("Device: Too many arguments: expected {}, got {}".format(len(_POSITIONS) + 1, len(args) + 1))
+        given = type if isinstance(type, DeviceDesc) else kwargs.pop("desc", None)
+        if given is None:
+            kwargs["type"] = type
+        desc = DeviceDesc(vars(given) if given is not None else None, **dict(zip(_POSITIONS, args)), **kwargs)
+        for name in ("enable_cuda_interop", "enable_aftermath", "module_cache_path", "shader_cache_path", "bindless_options"):
+            if getattr(desc, name):
+                log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
+        options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
+        paths = list(desc.include_paths or []) + list(options.include_paths)
+        self = _slangpy.Device.__new__(
+            cls, desc.type, enable_debug_layers=desc.enable_debug_layers or desc.enable_rhi_validation,
+            adapter_luid=desc.adapter_luid, include_paths=paths, enable_print=desc.enable_print,
+            enable_hot_reload=desc.enable_hot_reload, existing_device_handles=desc.existing_device_handles,
+            adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library, label=desc.label or None,
+            log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size)
+        desc.include_paths, desc.compiler_options = paths, options
+        self._desc = desc
+        self._steps = _Steps(desc.enable_compilation_reports)
+        if desc.compiler_options != SlangCompilerOptions(include_paths=options.include_paths):
+            self._extra["compiler_options"] = options
+        _devices.add(self)
+        _apply_dumps([self])
+        return self
+
+    def close(self):
+        """close(): call the close callbacks, wait for all work, then release the device and all that was made from it."""
+        _slangpy.Device.close(self)
+        _current[:] = [d for d in _current if d is not self]
+
+    def __exit__(self, *exception):
+        self.close()
+
+    # >>what it is
+
+    @staticmethod
+    def enumerate_adapters(type=DeviceType.automatic):
+        """enumerate_adapters(type=DeviceType.automatic): what adapters there are, as a list of AdapterInfo."""
+        return enumerate_adapters(type)
+
+    @property
+    def desc(self):
+        """What the device was made with: a DeviceDesc."""
+        return self._desc
+
+    @property
+    def info(self):
+        """What the device is: a DeviceInfo."""
+        i = self._info()
+        period, group = i["timestamp_period_ns"], i["max_group_size"]
+        limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=(group, group, min(group, 64)),
+                              max_compute_dispatch_thread_groups=(i["max_group_count"],) * 3,
+                              max_structured_buffer_size=i["max_binding_bytes"],
+                              max_push_constants_size=i["max_inline_block_bytes"])
+        version = i["api_version"]
+        return DeviceInfo(type=DeviceType[i["backend"]], api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(i["backend"], i["backend"]), adapter_name=i["name"],
+                          adapter_luid=self._find_luid(i["name"]), timestamp_frequency=1000000000 if period else 0, limits=limits,
+                          driver=i["driver"], memory_bytes=i["memory_bytes"], wave_size=i["subgroup_size"],
+                          api_version="{}.{}.{}".format(version >> 22 & 127, version >> 12 & 1023, version & 4095))
+
+    def _find_luid(self, name):
+        if self._desc.adapter_luid:
+            return list(self._desc.adapter_luid)
+        return next((a.luid for a in enumerate_adapters(self._desc.type) if a.name == name), [])
+
+    @property
+    def features(self):
+        """The Features that the device has, as a list."""
+        i = self._info()
+        found = [f for f, bit in _FEATURE_BITS.items() if i["features"] & bit]
+        found.append(Feature.software_device if _KINDS[i["type"]] == "cpu" else Feature.hardware_device)
+        return sorted(found + [Feature.parameter_block])
+
+    def has_feature(self, feature):
+        """has_feature(feature): whether the device has a Feature, which may be given by its name."""
+        try:
+            feature = Feature[feature] if isinstance(feature, str) else Feature(feature)
+        except (KeyError, ValueError):
+            raise ValueError("has_feature: expected a Feature, got {!r}".format(feature)) from None
+        return feature in self.features
+
+    @property
+    def capabilities(self):
+        """Names of Slang capabilities that kernels may use, as a list."""
+        names = {0x1: "SPV_KHR_16bit_storage", 0x20: "SPV_EXT_shader_atomic_float_add", 0x80: "spvGroupNonUniformBallot",
+                 0x100: "SPV_KHR_physical_storage_buffer"}
+        bits = self._info()["features"]
+        return ["spirv_1_5"] + [name for bit, name in names.items() if bits & bit]
+
+    @property
+    def supported_shader_model(self):
+        """The newest shader model whose compute features the device has."""
+        bits = self._info()["features"]
+        if not bits & 0x80:
+            return ShaderModel.sm_6_0
+        return ShaderModel.sm_6_5 if bits & 0x1 and bits & 0x10 else ShaderModel.sm_6_1
+
+    @property
+    def shader_cache_stats(self):
+        """The cache of compiled calls: a ShaderCacheStats."""
+        s = self.stats()
+        return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
+
+    # >>CUDA: other backends say that they have no context
+
+    def set_cuda_context_current(self):
+        """set_cuda_context_current(): make the device's CUDA context the thread's; an error on devices without one."""
+        self._no_cuda("set_cuda_context_current")
+
+    def cuda_context_scope(self):
+        """cuda_context_scope(): the same within a `with` block; an error on devices without one."""
+        self._no_cuda("cuda_context_scope")
+
+    def _no_cuda(self, where):
+        raise _slangpy.Error("Device.{}: expected a device of DeviceType.cuda, got DeviceType.{}".format(where, self._info()["backend"]))
+
+    # >>what it makes
+
+    def create_buffer(self, size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
+                      memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None,
+                      struct_type=None):
+        """create_buffer(size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
+        memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None, struct_type=None):
+        a Buffer of `size` bytes, or of `element_count` elements of `struct_size` bytes, of a type (`struct_type`: module.Foo,
+        "float3"; `resource_type_layout`: of reflection) or of a format; or as large as `data`, whose bytes are copied to it.
+        Without type and format it holds bytes, which fit buffers and pointers of any type; their layout is then the program's
+        business: structs lie as in C (scalar layout). Without data the contents are undefined."""
+        return _buffers.create_buffer(self, size, element_count, struct_size, resource_type_layout, format, memory_type, usage,
+                                      default_state, label, data, struct_type)
+
+    def create_command_encoder(self, queue=CommandQueueType.graphics, label=None, on_record=None):
+        """create_command_encoder(queue=CommandQueueType.graphics, label=None, on_record=None): a CommandEncoder.
+        `on_record`: function(kind, index, name) called after each recorded operation; it must not use the device."""
+        from .encoders import CommandEncoder
+
+        return CommandEncoder(self, label, on_record)
+
+    def submit_command_buffers(self, command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(),
+                               signal_fence_values=(), queue=CommandQueueType.graphics, cuda_stream=None):
+        """submit_command_buffers(command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(), signal_fence_values=(),
+        queue=CommandQueueType.graphics, cuda_stream=None): run CommandBuffers in order, after the fences have the values to wait for; gives the
+        id to wait for. The fences to signal get their values when it has finished."""
+        from .encoders import submit
+
+        if cuda_stream:
+            raise _slangpy.Error("submit_command_buffers: argument 'cuda_stream': the device has no CUDA streams")
+        return submit(self, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values)
+
+    def submit_command_buffer(self, command_buffer, queue=CommandQueueType.graphics, cuda_stream=None):
+        """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics, cuda_stream=None): run a CommandBuffer; gives the
+        id to wait for."""
+        return self.submit_command_buffers([command_buffer], queue=queue, cuda_stream=cuda_stream)
+
+    def wait_for_idle(self, queue=CommandQueueType.graphics):
+        """wait_for_idle(queue=CommandQueueType.graphics): as wait()."""
+        self.wait()
+
+    def run_garbage_collection(self):
+        """run_garbage_collection(): give unused memory back to the driver. Waits."""
+        self.trim()
+
+    def create_fence(self, initial_value=0, shared=False):
+        """create_fence(initial_value=0, shared=False): a Fence. Shared ones are an error."""
+        from .encoders import Fence
+
+        return Fence(self, initial_value, shared)
+
+    def create_query_pool(self, type=QueryType.timestamp, count=1):
+        """create_query_pool(type=QueryType.timestamp, count=1): a QueryPool of GPU times."""
+        from .encoders import QueryPool
+
+        return QueryPool(self, type, count)
+
+    def get_timestamp_calibration(self):
+        """get_timestamp_calibration(): one moment on the GPU's clock and the host's: a TimestampCalibration. Waits."""
+        gpu, host = self._calibration()
+        return TimestampCalibration(gpu_ns=gpu, host_ns=host)
+
+    # >>programs
+
+    @property
+    def slang_session(self):
+        """The device's own SlangSession."""
+        return self.create_slang_session()
+
+    def create_slang_session(self, compiler_options=None, add_default_include_paths=True, cache_path=None):
+        """create_slang_session(compiler_options=None, add_default_include_paths=True, cache_path=None): a SlangSession, whose
+        options are for the modules that it loads. Options of the device that it does not give stay."""
+        from .programs import SlangSession
+
+        return SlangSession(self, compiler_options)
+
+    def load_program(self, module_name, entry_point_names, additional_source=None, link_options=None):
+        """load_program(module_name, entry_point_names, additional_source=None, link_options=None): a ShaderProgram of a module
+        (a path, with or without .slang) and some of its entry points. `additional_source`: Slang text behind the module's."""
+        return self.slang_session.load_program(module_name, entry_point_names, additional_source, link_options)
+
+    def link_program(self, modules, entry_points, link_options=None):
+        """link_program(modules, entry_points, link_options=None): a ShaderProgram."""
+        return self.slang_session.link_program(modules, entry_points, link_options)
+
+    def create_compute_kernel(self, program):
+        """create_compute_kernel(program): a ComputeKernel of a ShaderProgram with one entry point."""
+        from .programs import ComputeKernel
+
+        return ComputeKernel(self, program)
+
+    def create_compute_pipeline(self, program, label=None):
+        """create_compute_pipeline(program, label=None): a ComputePipeline, for CommandEncoder.begin_compute_pass()."""
+        from .programs import ComputePipeline
+
+        return ComputePipeline(self, program, label)
+
+    def create_root_shader_object(self, program):
+        """create_root_shader_object(program): a ShaderObject for a program's parameters."""
+        from .programs import ShaderObject
+
+        return ShaderObject(program)
+
+    # >>compilation
+
+    @property
+    def enable_compilation_reports(self):
+        """Whether reports are kept of what is loaded and compiled."""
+        return self._steps.keep
+
+    @enable_compilation_reports.setter
+    def enable_compilation_reports(self, keep):
+        self._steps.keep = bool(keep)
+        _apply_dumps([self])
+
+    def get_compilation_reports(self, name=None):
+        """get_compilation_reports(name=None): CompilationReports of modules and kernels whose label holds `name`, oldest first.
+        Empty without enable_compilation_reports=True."""
+        return self._steps.get(name)
+
+    def clear_compilation_reports(self):
+        """clear_compilation_reports(): forget them."""
+        self._steps.clear()
+
+    # >>display
+
+    def _repr_html_(self):
+        if self.is_closed:
+            return "<i>closed slangpy.Device</i>"
+        i = self.info
+        rows = [("backend", i.api_name + " " + i.api_version), ("adapter", i.adapter_name), ("driver", i.driver),
+                ("memory", "{:.1f} GiB".format(i.memory_bytes / 2**30)), ("features", ", ".join(f.name for f in self.features))]
+        import html
+
+        return "<table>{}</table>".format("".join(
+            "<tr><th>{}</th><td>{}</td></tr>".format(name, html.escape(str(value))) for name, value in rows))
+
+
+_POSITIONS = ("enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop", "enable_print", "enable_hot_reload",
+              "enable_compilation_reports", "existing_device_handles", "bindless_options")
+
+
+def create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_luid=None, include_paths=(),
+                  enable_cuda_interop=False, enable_print=False, enable_hot_reload=True, enable_compilation_reports=False,
+                  existing_device_handles=None, bindless_options=None, **more):
+    """create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_luid=None, include_paths=(),
+    enable_cuda_interop=False, enable_print=False, enable_hot_reload=True, enable_compilation_reports=False,
+    existing_device_handles=None, bindless_options=None, **more): a Device. `adapter_luid`: of enumerate_adapters();
+    `include_paths`: searched by `import` and #include; `more`: further keywords of DeviceDesc (adapter_name, label,
+    compiler_options, log, progress, print_buffer_size, slang_library, max_plans). The environment's
+    SLANGPY_DEVICE_TYPE_OVERRIDE names another type."""
+    override = os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE")
+    if override:
+        try:
+            type = DeviceType[override.strip().lower()]
+        except KeyError:
+            raise ValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
+                ", ".join(DeviceType.__members__), override)) from None
+    return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=include_paths,
+                  enable_cuda_interop=enable_cuda_interop, enable_print=enable_print, enable_hot_reload=enable_hot_reload,
+                  enable_compilation_reports=enable_compilation_reports, existing_device_handles=existing_device_handles,
+                  bindless_options=bindless_options, **more)
+
+
+def init_device():
+    """init_device(): create_device() without arguments."""
+    return create_device()
+
+
+# >>the current device
+
+_current = []
+
+
+def push_current_device(device):
+    """push_current_device(device): functions such as slangpy.create_buffer() use it until it is popped or closed."""
+    if not isinstance(device, _slangpy.Device):
+        raise TypeError("push_current_device: argument 'device': expected a Device, got {!r}".format(type(device)))
+    _current.append(device)
+
+
+def pop_current_device():
+    """pop_current_device(): back to the one before; gives the device. An error when none was pushed."""
+    if not _current:
+        raise _slangpy.Error("pop_current_device: no device was pushed")
+    return _current.pop()
+
+
+def current_device():
+    """current_device(): the device pushed last. An error when there is none."""
+    if not _current:
+        raise _slangpy.Error("current_device: there is none; push_current_device(device) sets it")
+    return _current[-1]
+
+
+def create_buffer(*args, **kwargs):
+    """create_buffer(...): Device.create_buffer() of the current device."""
+    return current_device().create_buffer(*args, **kwargs)
+
+
+def create_command_encoder(*args, **kwargs):
+    """create_command_encoder(...): Device.create_command_encoder() of the current device."""
+    return current_device().create_command_encoder(*args, **kwargs)
+
+
+def create_fence(*args, **kwargs):
+    """create_fence(...): Device.create_fence() of the current device."""
+    return current_device().create_fence(*args, **kwargs)
+
+
+def create_query_pool(*args, **kwargs):
+    """create_query_pool(...): Device.create_query_pool() of the current device."""
+    return current_device().create_query_pool(*args, **kwargs)
+
+
+def create_slang_session(*args, **kwargs):
+    """create_slang_session(...): Device.create_slang_session() of the current device."""
+    return current_device().create_slang_session(*args, **kwargs)
+
+
+def create_compute_kernel(*args, **kwargs):
+    """create_compute_kernel(...): Device.create_compute_kernel() of the current device."""
+    return current_device().create_compute_kernel(*args, **kwargs)
+
+
+def create_compute_pipeline(*args, **kwargs):
+    """create_compute_pipeline(...): Device.create_compute_pipeline() of the current device."""
+    return current_device().create_compute_pipeline(*args, **kwargs)
+
+
+def load_module(*args, **kwargs):
+    """load_module(...): Device.load_module() of the current device."""
+    return current_device().load_module(*args, **kwargs)
+
+
+def load_module_from_file(*args, **kwargs):
+    """load_module_from_file(...): Device.load_module_from_file() of the current device."""
+    return current_device().load_module_from_file(*args, **kwargs)
+
+
+def load_module_from_source(*args, **kwargs):
+    """load_module_from_source(...): Device.load_module_from_source() of the current device."""
+    return current_device().load_module_from_source(*args, **kwargs)
+
+
+def load_program(*args, **kwargs):
+    """load_program(...): Device.load_program() of the current device."""
+    return current_device().load_program(*args, **kwargs)
+
+
+def link_program(*args, **kwargs):
+    """link_program(...): Device.link_program() of the current device."""
+    return current_device().link_program(*args, **kwargs)
+
+
+def submit_command_buffer(*args, **kwargs):
+    """submit_command_buffer(...): Device.submit_command_buffer() of the current device."""
+    return current_device().submit_command_buffer(*args, **kwargs)
+
+
+def submit_command_buffers(*args, **kwargs):
+    """submit_command_buffers(...): Device.submit_command_buffers() of the current device."""
+    return current_device().submit_command_buffers(*args, **kwargs)
+
+
+def get_cuda_current_context_native_handles():
+    """get_cuda_current_context_native_handles(): the thread's CUDA context, to share it with a device. An error without the CUDA
+    backend, which this version does not have."""
+    raise _slangpy.Error("get_cuda_current_context_native_handles: the CUDA backend is not built into this version")
+

@@ -1,0 +1,198 @@
+"""Command encoders: Python's share of them; fences and query pools."""
+import time
+
+from . import _slangpy
+from .enums import QueryType
+
+__all__ = ["CommandEncoder", "CommandBuffer", "Fence", "QueryPool"]
+
+CommandBuffer = _slangpy.CommandBuffer
+
+
+class CommandEncoder(_slangpy.CommandEncoder):
+    """Records calls, copies and marks: see Device.create_command_encoder(). finish() gives a CommandBuffer, which can be
+    submitted any number of times. Contents of tensors are read when the GPU comes to it, numbers and host arrays are taken
+    when they are recorded."""
+
+    def write_timestamp(self, query_pool, index):
+        """write_timestamp(query_pool, index): put the GPU's time, when all operations before are done, into a QueryPool."""
+        query_pool._check(index, 1, "CommandEncoder.write_timestamp")
+        self._queries.append((query_pool, index, self._timestamp()))
+
+    def begin_compute_pass(self):
+        """begin_compute_pass(): a ComputePassEncoder, which is ended by end() or a `with` block."""
+        from .programs import ComputePassEncoder
+
+        if self.is_finished:
+            raise _slangpy.Error("CommandEncoder.begin_compute_pass: the command encoder is finished; create another one")
+        return ComputePassEncoder(self)
+
+    def set_buffer_state(self, buffer, state):
+        """set_buffer_state(buffer, state): nothing is recorded, for the library orders work on buffers by itself."""
+        if self.is_finished:
+            raise _slangpy.Error("CommandEncoder.set_buffer_state: the command encoder is finished; create another one")
+
+
+def submit(device, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values):
+    where = "submit_command_buffers"
+    command_buffers = list(command_buffers)
+    for commands in command_buffers:
+        if not isinstance(commands, CommandBuffer):
+            hint = "; finish() gives one" if isinstance(commands, CommandEncoder) else ""
+            raise TypeError("{}: expected CommandBuffers, got {!r}{}".format(where, type(commands), hint))
+        if commands.device is not device:
+            raise ValueError("{}: a command buffer belongs to another device".format(where))
+    waits = _fence_pairs(device, wait_fences, wait_fence_values, "wait_fences", where)
+    signals = _fence_pairs(device, signal_fences, signal_fence_values, "signal_fences", where)
+    for fence, value in waits:
+        if not fence._will_reach(value):
+            raise _slangpy.Error("{}: argument 'wait_fences': nothing that was submitted, and no signal(), brings the fence "
+                                 "to {}: the wait would never end".format(where, value))
+    for fence, value in signals:
+        fence._check_signal(value)
+    for commands in command_buffers:
+        commands._submit()
+        for pool, index, number in commands._queries:
+            pool._written[index] = (commands, number)
+    submit_id = device.flush()
+    for fence, value in signals:
+        fence._pending.append((value, submit_id))
+    return submit_id
+
+
+def _fence_pairs(device, fences, values, name, where):
+    fences, values = list(fences or ()), list(values or ())
+    if len(fences) != len(values):
+        raise ValueError("{}: argument '{}': {} fences with {} values".format(where, name, len(fences), len(values)))
+    for fence in fences:
+        if not isinstance(fence, Fence):
+            raise TypeError("{}: argument '{}': expected Fences, got {!r}".format(where, name, type(fence)))
+        if fence.device is not device:
+            raise ValueError("{}: argument '{}': a fence belongs to another device".format(where, name))
+    return list(zip(fences, values))
+
+
+class Fence:
+    """A number that only grows, set by submissions when they have finished, or by signal(): see Device.create_fence()."""
+
+    MAX_VALUE = (1 << 64) - 1
+    TIMEOUT_INFINITE = (1 << 64) - 1
+
+    def __init__(self, device, initial_value=0, shared=False):
+        if shared:
+            raise _slangpy.Error("create_fence: argument 'shared': fences cannot be shared with other APIs")
+        self.device = device
+        self._reached = self._value(initial_value, "create_fence")
+        self._pending = []  # (value, submit id), both growing
+
+    @staticmethod
+    def _value(value, where):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError("{}: expected an int, got {!r}".format(where, type(value)))
+        if not 0 <= value <= Fence.MAX_VALUE:
+            raise ValueError("{}: expected a value of 64 bits, got {}".format(where, value))
+        return value
+
+    def _check_signal(self, value):
+        last = self._pending[-1][0] if self._pending else self._reached
+        if self._value(value, "Fence.signal") <= last:
+            raise ValueError("Fence.signal: expected a value above {}, got {}".format(last, value))
+
+    def _will_reach(self, value):
+        return value <= (self._pending[-1][0] if self._pending else self._reached)
+
+    @property
+    def current_value(self):
+        """The value now. Never waits."""
+        while self._pending and self.device.is_submit_finished(self._pending[0][1]):
+            self._reached = self._pending.pop(0)[0]
+        return self._reached
+
+    @property
+    def signaled_value(self):
+        """The largest value that was asked for so far."""
+        return self._pending[-1][0] if self._pending else self._reached
+
+    def signal(self, value=None):
+        """signal(value=None): set the value from the host, at once; None: one more than the largest. Gives it."""
+        if value is None:
+            value = self.signaled_value + 1
+        self._check_signal(value)
+        if self._pending:
+            raise _slangpy.Error("Fence.signal: submissions are still to set it to {}; wait for them first".format(self._pending[-1][0]))
+        self._reached = value
+        return value
+
+    def wait(self, value=None, timeout_ns=TIMEOUT_INFINITE):
+        """wait(value=None, timeout_ns=infinite): wait until the value is reached; None: the largest one asked for. An error when
+        nothing will bring it there, or when the time is over."""
+        value = self.signaled_value if value is None else self._value(value, "Fence.wait")
+        if not self._will_reach(value):
+            raise _slangpy.Error("Fence.wait: nothing that was submitted, and no signal(), brings the fence to {}".format(value))
+        if self.current_value >= value:
+            return
+        submit_id = next(i for v, i in self._pending if v >= value)
+        if timeout_ns >= Fence.TIMEOUT_INFINITE:
+            self.device.wait_for_submit(submit_id)
+        else:
+            end = time.monotonic_ns() + timeout_ns
+            while not self.device.is_submit_finished(submit_id):
+                if time.monotonic_ns() >= end:
+                    raise _slangpy.Error("Fence.wait: {} was not reached within {} ns".format(value, timeout_ns))
+                time.sleep(5e-5)
+        self.current_value
+
+    def __repr__(self):
+        return "<slangpy.Fence {} of {}>".format(self._reached, self.signaled_value)
+
+
+class QueryPool:
+    """GPU times, written by CommandEncoder.write_timestamp(): see Device.create_query_pool()."""
+
+    def __init__(self, device, type=QueryType.timestamp, count=1):
+        self.type = QueryType(type)
+        if not isinstance(count, int) or count < 1:
+            raise ValueError("create_query_pool: argument 'count': expected 1 or more, got {!r}".format(count))
+        if not device._info()["timestamp_period_ns"]:
+            raise _slangpy.Error("create_query_pool: the device has no timestamps")
+        self.device = device
+        self.count = count
+        self._written = {}
+
+    def _check(self, index, count, where):
+        if not isinstance(index, int) or not isinstance(count, int):
+            raise TypeError("{}: expected int indices, got {!r}".format(where, (index, count)))
+        if index < 0 or count < 0 or index + count > self.count:
+            raise IndexError("{}: queries {} to {} are beyond the pool's {}".format(where, index, index + count, self.count))
+
+    def reset(self):
+        """reset(): forget all times."""
+        self._written.clear()
+
+    def get_result(self, index):
+        """get_result(index): a time in ticks of DeviceInfo.timestamp_frequency (ns). Waits for it."""
+        return self.get_results(index, 1)[0]
+
+    def get_results(self, index, count):
+        """get_results(index, count): several times, as a list of int. An error when one was not written yet."""
+        self._check(index, count, "QueryPool.get_results")
+        missing = [i for i in range(index, index + count) if i not in self._written]
+        if missing:
+            raise _slangpy.Error("QueryPool.get_results: no submitted command buffer has written query {}".format(missing[0]))
+        times = {}
+        for i in range(index, index + count):
+            commands = self._written[i][0]
+            if id(commands) not in times:
+                times[id(commands)] = commands._times()
+        return [times[id(self._written[i][0])][self._written[i][1]] for i in range(index, index + count)]
+
+    def get_timestamp_result(self, index):
+        """get_timestamp_result(index): a time in seconds."""
+        return self.get_result(index) * 1e-9
+
+    def get_timestamp_results(self, index, count):
+        """get_timestamp_results(index, count): times in seconds, as a list of float."""
+        return [t * 1e-9 for t in self.get_results(index, count)]
+
+    def __repr__(self):
+        return "<slangpy.QueryPool of {} timestamps>".format(self.count)

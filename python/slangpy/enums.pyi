@@ -1,0 +1,380 @@
+"""Enums and plain descriptions. Names and members are those of SlangPy."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, IntEnum, IntFlag
+from os import PathLike
+from typing import Any, ClassVar
+
+__all__ = [
+    "DeviceType", "Feature", "ShaderModel", "BufferUsage", "MemoryType", "ResourceState", "CommandQueueType", "QueryType",
+    "Format", "LogLevel", "LogFrequency", "SlangMatrixLayout", "SlangFloatingPointMode", "SlangDebugInfoLevel",
+    "SlangOptimizationLevel", "SlangCompilerOptions", "DeviceDesc", "AdapterInfo", "DeviceInfo", "DeviceLimits",
+    "ShaderCacheStats", "TimestampCalibration",
+]
+
+_Path = str | PathLike[str]
+
+class DeviceType(IntEnum):
+    """What drives the GPU. Vulkan is built in; the others are errors that say so."""
+    automatic = 0
+    d3d12 = 1
+    vulkan = 2
+    metal = 3
+    wgpu = 4
+    cpu = 5
+    cuda = 6
+
+class Feature(IntEnum):
+    """What a device may be able to do: see Device.has_feature()."""
+    hardware_device = 0
+    software_device = 1
+    parameter_block = 2
+    timestamp_query = 3
+    realtime_clock = 4
+    half = 5
+    double_ = 6
+    int8 = 7
+    int16 = 8
+    int64 = 9
+    atomic_float = 10
+    wave_ops = 11
+    pointer = 12
+    bindless = 13
+    ray_tracing = 14
+    ray_query = 15
+    acceleration_structure = 16
+    rasterization = 17
+    mesh_shader = 18
+    cooperative_vector = 19
+    cooperative_matrix = 20
+    surface = 21
+
+class ShaderModel(IntEnum):
+    """Of D3D12's naming; other backends count as the newest that they can follow."""
+    unknown = 0
+    sm_6_0 = 60
+    sm_6_1 = 61
+    sm_6_2 = 62
+    sm_6_3 = 63
+    sm_6_4 = 64
+    sm_6_5 = 65
+    sm_6_6 = 66
+    sm_6_7 = 67
+
+class BufferUsage(IntFlag):
+    """What a buffer is used for. Every buffer here can be used in all of these ways that compute has."""
+    none = 0
+    vertex_buffer = 1
+    index_buffer = 2
+    constant_buffer = 4
+    shader_resource = 8
+    unordered_access = 16
+    indirect_argument = 32
+    copy_source = 64
+    copy_destination = 128
+    acceleration_structure = 256
+    acceleration_structure_build_input = 512
+    shader_table = 1024
+    shared = 2048
+
+class MemoryType(IntEnum):
+    """Where a buffer lies. upload and read_back lie in device memory too: transfers go through the library's own staging."""
+    device_local = 0
+    upload = 1
+    read_back = 2
+
+class ResourceState(IntEnum):
+    """States of SlangPy's barriers. The library orders work by itself, so none is ever needed."""
+    undefined = 0
+    general = 1
+    vertex_buffer = 2
+    index_buffer = 3
+    constant_buffer = 4
+    stream_output = 5
+    shader_resource = 6
+    unordered_access = 7
+    render_target = 8
+    depth_read = 9
+    depth_write = 10
+    present = 11
+    indirect_argument = 12
+    copy_source = 13
+    copy_destination = 14
+    resolve_source = 15
+    resolve_destination = 16
+    acceleration_structure = 17
+    acceleration_structure_build_output = 18
+
+class CommandQueueType(IntEnum):
+    """The one queue that a device has."""
+    graphics = 0
+
+class QueryType(IntEnum):
+    """What a QueryPool holds."""
+    timestamp = 0
+
+class Format(Enum):
+    """Formats of buffers: (Slang type, numpy dtype, components)."""
+    undefined = None
+    r8_uint = ('uint8_t', 'u1', 1)
+    r8_sint = ('int8_t', 'i1', 1)
+    r16_uint = ('uint16_t', 'u2', 1)
+    r16_sint = ('int16_t', 'i2', 1)
+    r16_float = ('half', 'f2', 1)
+    rg16_float = ('half2', 'f2', 2)
+    rgba16_float = ('half4', 'f2', 4)
+    r32_uint = ('uint', 'u4', 1)
+    rg32_uint = ('uint2', 'u4', 2)
+    rgb32_uint = ('uint3', 'u4', 3)
+    rgba32_uint = ('uint4', 'u4', 4)
+    r32_sint = ('int', 'i4', 1)
+    rg32_sint = ('int2', 'i4', 2)
+    rgb32_sint = ('int3', 'i4', 3)
+    rgba32_sint = ('int4', 'i4', 4)
+    r32_float = ('float', 'f4', 1)
+    rg32_float = ('float2', 'f4', 2)
+    rgb32_float = ('float3', 'f4', 3)
+    rgba32_float = ('float4', 'f4', 4)
+    r64_uint = ('uint64_t', 'u8', 1)
+    r64_sint = ('int64_t', 'i8', 1)
+    @property
+    def slang_type(self) -> str | None:
+        """Slang's name of an element; None for undefined."""
+
+class LogLevel(IntEnum):
+    """How severe a message is. As a logger's level: the least severe that is told; none: all."""
+    none = 0
+    debug = 1
+    info = 2
+    warn = 3
+    error = 4
+    fatal = 5
+
+class LogFrequency(IntEnum):
+    """Whether a message is told each time or only the first time."""
+    always = 0
+    once = 1
+
+class SlangMatrixLayout(IntEnum):
+    """How matrices lie in memory: always row_major here."""
+    row_major = 0
+    column_major = 1
+
+class SlangFloatingPointMode(IntEnum):
+    """What the compiler may assume of floats."""
+    default = 0
+    fast = 1
+    precise = 2
+
+class SlangDebugInfoLevel(IntEnum):
+    """What kernels carry for debuggers: nothing; lines of functions; variables and sources."""
+    none = 0
+    minimal = 1
+    standard = 2
+    maximal = 3
+
+class SlangOptimizationLevel(IntEnum):
+    """How far kernels are optimised before the driver sees them."""
+    none = 0
+    default = 1
+    high = 2
+    maximal = 3
+
+class _Desc:
+    """Plain named values: keywords of the constructor are attributes; unknown ones are errors."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None, **kwargs: Any) -> None: ...
+    """Plain named values: keywords of the constructor are attributes; unknown ones are errors."""
+
+    def __eq__(self, other: object) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class SlangCompilerOptions(_Desc):
+    """How Slang code is compiled. What the library or its target cannot honour is an error or a logged warning."""
+    include_paths: Sequence[_Path]
+    defines: dict[str, object]
+    shader_model: ShaderModel
+    matrix_layout: SlangMatrixLayout
+    enable_warnings: list[str]
+    disable_warnings: list[str]
+    warnings_as_errors: list[str]
+    report_downstream_time: bool
+    report_perf_benchmark: bool
+    skip_spirv_validation: bool
+    floating_point_mode: SlangFloatingPointMode
+    debug_info: SlangDebugInfoLevel
+    optimization: SlangOptimizationLevel
+    downstream_args: list[str]
+    dump_intermediates: bool
+    dump_intermediates_prefix: str
+    enable_experimental_features: bool
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        include_paths: Sequence[_Path] = ...,
+        defines: dict[str, object] = ...,
+        shader_model: ShaderModel = ...,
+        matrix_layout: SlangMatrixLayout = ...,
+        enable_warnings: list[str] = ...,
+        disable_warnings: list[str] = ...,
+        warnings_as_errors: list[str] = ...,
+        report_downstream_time: bool = ...,
+        report_perf_benchmark: bool = ...,
+        skip_spirv_validation: bool = ...,
+        floating_point_mode: SlangFloatingPointMode = ...,
+        debug_info: SlangDebugInfoLevel = ...,
+        optimization: SlangOptimizationLevel = ...,
+        downstream_args: list[str] = ...,
+        dump_intermediates: bool = ...,
+        dump_intermediates_prefix: str = ...,
+        enable_experimental_features: bool = ...,
+    ) -> None: ...
+
+class DeviceDesc(_Desc):
+    """What Device() and create_device() take, as one value."""
+    type: DeviceType
+    enable_debug_layers: bool
+    enable_rhi_validation: bool
+    enable_aftermath: bool
+    enable_cuda_interop: bool
+    enable_print: bool
+    enable_hot_reload: bool
+    enable_compilation_reports: bool
+    adapter_luid: Sequence[int] | None
+    compiler_options: SlangCompilerOptions | None
+    include_paths: Sequence[_Path] | None
+    module_cache_path: _Path | None
+    shader_cache_path: _Path | None
+    shader_cache_size: int
+    existing_device_handles: Sequence[Any] | None
+    bindless_options: Any
+    label: str
+    adapter_name: str | None
+    max_plans: int
+    slang_library: str | None
+    print_buffer_size: int
+    log: Callable[[int, str], object] | None
+    progress: Callable[[str, bool], object] | None
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        type: DeviceType = ...,
+        enable_debug_layers: bool = ...,
+        enable_rhi_validation: bool = ...,
+        enable_aftermath: bool = ...,
+        enable_cuda_interop: bool = ...,
+        enable_print: bool = ...,
+        enable_hot_reload: bool = ...,
+        enable_compilation_reports: bool = ...,
+        adapter_luid: Sequence[int] | None = ...,
+        compiler_options: SlangCompilerOptions | None = ...,
+        include_paths: Sequence[_Path] | None = ...,
+        module_cache_path: _Path | None = ...,
+        shader_cache_path: _Path | None = ...,
+        shader_cache_size: int = ...,
+        existing_device_handles: Sequence[Any] | None = ...,
+        bindless_options: Any = ...,
+        label: str = ...,
+        adapter_name: str | None = ...,
+        max_plans: int = ...,
+        slang_library: str | None = ...,
+        print_buffer_size: int = ...,
+        log: Callable[[int, str], object] | None = ...,
+        progress: Callable[[str, bool], object] | None = ...,
+    ) -> None: ...
+
+class AdapterInfo(_Desc):
+    """An adapter: its name, PCI ids (0 where the driver does not tell them) and luid, to be given to create_device()."""
+    name: str
+    vendor_id: int
+    device_id: int
+    luid: list[int]
+    driver: str
+    kind: str
+    memory_bytes: int
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        name: str = ...,
+        vendor_id: int = ...,
+        device_id: int = ...,
+        luid: list[int] = ...,
+        driver: str = ...,
+        kind: str = ...,
+        memory_bytes: int = ...,
+    ) -> None: ...
+
+class DeviceInfo(_Desc):
+    """What a device is. timestamp_frequency: ticks of a QueryPool in a second."""
+    type: DeviceType
+    api_name: str
+    adapter_name: str | None
+    adapter_luid: list[int]
+    timestamp_frequency: int
+    limits: DeviceLimits
+    driver: str
+    memory_bytes: int
+    wave_size: int
+    api_version: str
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        type: DeviceType = ...,
+        api_name: str = ...,
+        adapter_name: str | None = ...,
+        adapter_luid: list[int] = ...,
+        timestamp_frequency: int = ...,
+        limits: DeviceLimits = ...,
+        driver: str = ...,
+        memory_bytes: int = ...,
+        wave_size: int = ...,
+        api_version: str = ...,
+    ) -> None: ...
+
+class DeviceLimits(_Desc):
+    """The largest sizes that a device can do."""
+    max_compute_threads_per_group: int
+    max_compute_thread_group_size: tuple[int, int, int]
+    max_compute_dispatch_thread_groups: tuple[int, int, int]
+    max_structured_buffer_size: int
+    max_push_constants_size: int
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        max_compute_threads_per_group: int = ...,
+        max_compute_thread_group_size: tuple[int, int, int] = ...,
+        max_compute_dispatch_thread_groups: tuple[int, int, int] = ...,
+        max_structured_buffer_size: int = ...,
+        max_push_constants_size: int = ...,
+    ) -> None: ...
+
+class ShaderCacheStats(_Desc):
+    """The cache of compiled calls: how many are kept, and how often a call was found there or not."""
+    entry_count: int
+    hit_count: int
+    miss_count: int
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        entry_count: int = ...,
+        hit_count: int = ...,
+        miss_count: int = ...,
+    ) -> None: ...
+
+class TimestampCalibration(_Desc):
+    """One moment on two clocks, in ns: the GPU's, as in a QueryPool, and the host's monotonic one."""
+    gpu_ns: int
+    host_ns: int
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        gpu_ns: int = ...,
+        host_ns: int = ...,
+    ) -> None: ...

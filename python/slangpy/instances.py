@@ -1,0 +1,177 @@
+"""Lists of instances of a Slang type, in one tensor (InstanceTensor) or a tensor for each field (InstanceList)."""
+from . import _slangpy
+
+
+class _Instances:
+    """What both share: the struct, its methods as attributes, and the place that a call's `this` has."""
+
+    def __init__(self, struct):
+        if not isinstance(struct, _slangpy.Struct):
+            raise TypeError("{}: argument 'struct': expected a type of a module, got {!r}".format(type(self).__name__, type(struct)))
+        self._struct = struct
+        self._functions = {}
+
+    @property
+    def struct(self):
+        """The Slang type of the instances."""
+        return self._struct
+
+    @property
+    def device(self):
+        """The device of the struct's module."""
+        return self._struct.module.device
+
+    def construct(self, *args, **kwargs):
+        """construct(*args, **kwargs): call the struct's constructor for each instance; arguments broadcast as in any call."""
+        self._struct["__init"](*args, _result=self.get_this(), **kwargs)
+
+    def pack(self):
+        """pack(): the instances as a PackedArg, converted once for many calls."""
+        return _slangpy.pack(self._struct.module, self.get_this())
+
+    def get_this(self):
+        """get_this(): what stands for the instances in a call."""
+        raise NotImplementedError
+
+    def update_this(self, value):
+        """update_this(value): after a call that may have changed the instances; tensors have changed in place."""
+
+    def _find(self, name):
+        function = self._functions.get(name)
+        if function is None:
+            try:
+                function = self._struct[name].as_func()
+            except (KeyError, ValueError):
+                message = "{} of {} has no field or method named '{}'".format(type(self).__name__, self._struct.name, name)
+                raise AttributeError(message) from None
+            if not _slangpy._is_static(self._struct, name):
+                function = function.bind(self)
+            self._functions[name] = function
+        return function
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name.startswith("_repr_") or name in ("_struct", "_functions", "_data"):
+            raise AttributeError("{} has no attribute '{}'".format(type(self).__name__, name))
+        return self._find(name)
+
+
+class InstanceTensor(_Instances):
+    """InstanceTensor(struct, shape, data=None): instances of a Slang struct in one tensor.
+
+    Methods of the struct are attributes: t.update(0.1) calls it for each instance and changes mutating ones in place.
+    `data`: a Tensor of that type and shape, or what Tensor.copy_from_numpy() takes; without it contents are undefined.
+    """
+
+    def __init__(self, struct, shape, data=None):
+        super().__init__(struct)
+        shape = tuple(shape) if not isinstance(shape, int) else (shape,)
+        if isinstance(data, _slangpy.Tensor):
+            if tuple(data.shape) != shape:
+                message = "{}: argument 'data': Shape mismatch: expected {}, got {}"
+                raise ValueError(message.format(type(self).__name__, shape, tuple(data.shape)))
+            if data.dtype.name != struct.name:
+                message = "{}: argument 'data': expected a tensor of {}, got one of {}"
+                raise TypeError(message.format(type(self).__name__, struct.name, data.dtype.name))
+            self._tensor = data
+        else:
+            self._tensor = _slangpy.Tensor.empty(self.device, shape, struct)
+            if data is not None:
+                self._tensor.copy_from_numpy(data)
+
+    @property
+    def tensor(self):
+        """The tensor that holds the instances."""
+        return self._tensor
+
+    @property
+    def shape(self):
+        """Sizes of the dimensions."""
+        return self._tensor.shape
+
+    def get_this(self):
+        """get_this(): the tensor."""
+        return self._tensor
+
+    def to_numpy(self):
+        """to_numpy(): the instances as a structured numpy array. Waits."""
+        return self._tensor.to_numpy()
+
+    def copy_from_numpy(self, data):
+        """copy_from_numpy(data): fill all instances, as Tensor.copy_from_numpy()."""
+        self._tensor.copy_from_numpy(data)
+
+    def cursor(self, start=0, count=None):
+        """cursor(start=0, count=None): as Tensor.cursor()."""
+        return self._tensor.cursor(start, count)
+
+    def __len__(self):
+        return len(self._tensor)
+
+    def __getitem__(self, index):
+        part = self._tensor[index]
+        return InstanceTensor(self._struct, part.shape, part)
+
+    def __repr__(self):
+        return "<slangpy.{} {} {}>".format(type(self).__name__, self._struct.name, tuple(self.shape))
+
+    def __str__(self):
+        return str(self._tensor)
+
+
+InstanceBuffer = InstanceTensor  # its name in earlier versions of SlangPy
+
+
+class InstanceList(_Instances):
+    """InstanceList(struct, data={}): instances of a Slang struct, each field in a tensor, array or value of its own.
+
+    Fields are attributes that can be set: p.position = tensor. Single values are for all instances. Methods of the struct
+    are attributes too; mutating ones write into the fields' tensors. A subclass may add attributes and methods.
+    """
+
+    def __init__(self, struct, data=None):
+        super().__init__(struct)
+        self._fields = frozenset(struct.fields)
+        self._data = {}
+        if data is not None:
+            self.set_data(data)
+
+    def set_data(self, data):
+        """set_data(data): replace all fields by those of a dict."""
+        for name in data:
+            if name not in self._fields:
+                message = "{}: {} has no field '{}'; expected {}"
+                raise ValueError(message.format(type(self).__name__, self._struct.name, name, ", ".join(sorted(self._fields))))
+        self._data = dict(data)
+
+    @property
+    def data(self):
+        """A dict of the fields as they were given."""
+        return dict(self._data)
+
+    def get_this(self):
+        """get_this(): a dict of the fields with the struct's name."""
+        return dict(self._data, _type=self._struct)
+
+    def update_this(self, value):
+        """update_this(value): takes the numbers that a mutating method has changed; tensors and arrays have changed in place."""
+        self._data.update((name, field) for name, field in value.items() if name in self._data)
+
+    def __getattr__(self, name):
+        data = self.__dict__.get("_data")
+        if data is not None and name in data:
+            return data[name]
+        if name in self.__dict__.get("_fields", ()):
+            raise AttributeError("{}: field '{}' of {} not specified".format(type(self).__name__, name, self._struct.name))
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        if name in self.__dict__.get("_fields", ()) and not hasattr(type(self), name):
+            self._data[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __dir__(self):
+        return sorted(set(super().__dir__()) | self._fields)
+
+    def __repr__(self):
+        return "<slangpy.{} {} {{{}}}>".format(type(self).__name__, self._struct.name, ", ".join(sorted(self._data)))

@@ -1,0 +1,227 @@
+"""Profiling: named spans of a program on the host and, on request, on the GPU, written as traces for Perfetto and Chrome."""
+import functools
+import os
+import threading
+import time
+
+__all__ = ["Profiler", "ProfileZone", "profile_zone", "profile_function", "profile_frame"]
+
+_active = []
+_threads = threading.local()
+
+
+class ProfileZone:
+    """A span of time: name, category ('zone', 'function', 'frame'), thread_id, depth in its thread, start_ns and end_ns on the
+    host's monotonic clock, and gpu_start_ns and gpu_end_ns on the same clock, or None without a device."""
+
+    __slots__ = ("name", "category", "thread_id", "depth", "start_ns", "end_ns", "gpu_start_ns", "gpu_end_ns", "_device", "_stamps")
+
+    def __init__(self, name, category, device):
+        self.name, self.category, self._device = name, category, device
+        self.thread_id = threading.get_ident()
+        self.start_ns = self.end_ns = self.depth = 0
+        self.gpu_start_ns = self.gpu_end_ns = None
+        self._stamps = []
+
+    @property
+    def duration(self):
+        """Seconds on the host."""
+        return (self.end_ns - self.start_ns) * 1e-9
+
+    @property
+    def gpu_duration(self):
+        """Seconds on the GPU, from when all earlier work was done until all of the zone's was; None without a device."""
+        return None if self.gpu_start_ns is None else (self.gpu_end_ns - self.gpu_start_ns) * 1e-9
+
+    def _stamp(self):
+        encoder = self._device.create_command_encoder()
+        encoder._timestamp()
+        commands = encoder.finish()
+        commands._submit()
+        self._stamps.append(commands)
+
+    def _resolve(self, offset):
+        self.gpu_start_ns, self.gpu_end_ns = (commands._times()[0] + offset for commands in self._stamps)
+        self._stamps = []
+
+    def __repr__(self):
+        gpu = "" if self.gpu_duration is None else ", GPU {:.3f} ms".format(1e3 * self.gpu_duration)
+        return "<slangpy.ProfileZone '{}' {:.3f} ms{}>".format(self.name, 1e3 * self.duration, gpu)
+
+
+class Profiler:
+    """Profiler(): collects the zones of all threads between start() and stop(), or within `with profiler:`."""
+
+    def __init__(self):
+        self._zones = []
+        self._lock = threading.Lock()
+
+    def start(self):
+        """start(): collect zones from now on. An error when it does already."""
+        if self in _active:
+            raise RuntimeError("Profiler.start: it has been started already")
+        _active.append(self)
+        return self
+
+    def stop(self):
+        """stop(): collect no more. An error when it was not started."""
+        if self not in _active:
+            raise RuntimeError("Profiler.stop: it was not started")
+        _active.remove(self)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *exception):
+        self.stop()
+
+    @property
+    def is_running(self):
+        """Whether it collects now."""
+        return self in _active
+
+    def reset(self):
+        """reset(): forget all zones."""
+        with self._lock:
+            self._zones = []
+
+    def _add(self, zone):
+        with self._lock:
+            self._zones.append(zone)
+
+    @property
+    def zones(self):
+        """The zones that have ended, as a list of ProfileZone in the order in which they began. Waits for GPU times."""
+        with self._lock:
+            zones = sorted(self._zones, key=lambda z: (z.start_ns, -z.end_ns))
+        offsets = {}
+        for zone in zones:
+            if zone._stamps:
+                device = zone._device
+                if device not in offsets:
+                    moment = device.get_timestamp_calibration()
+                    offsets[device] = moment.host_ns - moment.gpu_ns
+                zone._resolve(offsets[device])
+        return zones
+
+    def summary(self):
+        """summary(): {name: dict of count, total, mean, min, max and gpu_total in seconds}, in the order of first appearance."""
+        table = {}
+        for zone in self.zones:
+            row = table.setdefault(zone.name, {"count": 0, "total": 0.0, "min": float("inf"), "max": 0.0, "gpu_total": 0.0})
+            row["count"] += 1
+            row["total"] += zone.duration
+            row["min"] = min(row["min"], zone.duration)
+            row["max"] = max(row["max"], zone.duration)
+            row["gpu_total"] += zone.gpu_duration or 0.0
+        for row in table.values():
+            row["mean"] = row["total"] / row["count"]
+        return table
+
+    def report(self):
+        """report(): the summary as text, times in ms."""
+        lines = ["{:<32} {:>8} {:>12} {:>12} {:>12}".format("zone", "count", "total", "mean", "GPU total")]
+        for name, row in self.summary().items():
+            lines.append("{:<32} {:>8} {:>12.3f} {:>12.3f} {:>12.3f}".format(
+                name, row["count"], 1e3 * row["total"], 1e3 * row["mean"], 1e3 * row["gpu_total"]))
+        return "\n".join(lines)
+
+    def to_trace(self):
+        """to_trace(): the zones as a dict in the trace event format, which Perfetto and chrome://tracing open."""
+        process, events = os.getpid(), []
+        for zone in self.zones:
+            event = {"name": zone.name, "cat": zone.category, "ph": "X", "pid": process, "tid": zone.thread_id,
+                     "ts": zone.start_ns / 1e3, "dur": (zone.end_ns - zone.start_ns) / 1e3}
+            events.append(event)
+            if zone.gpu_start_ns is not None:
+                events.append(dict(event, tid=0, cat="gpu", ts=zone.gpu_start_ns / 1e3,
+                                   dur=(zone.gpu_end_ns - zone.gpu_start_ns) / 1e3))
+        if any(e["cat"] == "gpu" for e in events):
+            events.append({"name": "thread_name", "ph": "M", "pid": process, "tid": 0, "args": {"name": "GPU"}})
+        return {"traceEvents": events, "displayTimeUnit": "ms"}
+
+    def write_trace(self, path):
+        """write_trace(path): the zones as a JSON file for ui.perfetto.dev and chrome://tracing."""
+        import json
+
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.to_trace(), file)
+
+    def __repr__(self):
+        return "<slangpy.Profiler, {} zones{}>".format(len(self._zones), ", running" if self.is_running else "")
+
+    def _repr_html_(self):
+        import html
+
+        rows = "".join("<tr><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td></tr>".format(
+            html.escape(name), row["count"], 1e3 * row["total"], 1e3 * row["gpu_total"]) for name, row in self.summary().items())
+        return "<table><tr><th>zone</th><th>count</th><th>ms</th><th>GPU ms</th></tr>{}</table>".format(rows)
+
+
+class profile_zone:
+    """profile_zone(name, device=None): `with profile_zone("step"):` or @profile_zone("step"): a span for the running profilers; with
+    a device, also the GPU's time of the work that is made inside. Costs nothing to speak of while no profiler runs."""
+
+    _category = "zone"
+
+    def __init__(self, name, device=None):
+        self.name, self.device, self._open = str(name), device, []
+
+    def __enter__(self):
+        zone = None
+        if _active:
+            zone = ProfileZone(self.name, self._category, self.device)
+            zone.depth = getattr(_threads, "depth", 0)
+            _threads.depth = zone.depth + 1
+            zone.start_ns = time.monotonic_ns()
+            if self.device is not None:
+                zone._stamp()
+        self._open.append((threading.get_ident(), zone))
+        return zone
+
+    def __exit__(self, *exception):
+        zone = self._take()
+        if zone is None:
+            return
+        if zone._device is not None:
+            zone._stamp()
+        zone.end_ns = time.monotonic_ns()
+        _threads.depth = zone.depth
+        for profiler in list(_active):
+            profiler._add(zone)
+
+    def _take(self):
+        """The zone that this thread opened last: other threads may use the object too."""
+        me = threading.get_ident()
+        entry = next(e for e in reversed(list(self._open)) if e[0] == me)
+        self._open.remove(entry)
+        return entry[1]
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            with self:
+                return function(*args, **kwargs)
+
+        return wrapper
+
+
+class profile_frame(profile_zone):
+    """profile_frame(name="frame", device=None): a zone of the category 'frame', for one turn of a main loop."""
+
+    _category = "frame"
+
+    def __init__(self, name="frame", device=None):
+        super().__init__(name, device)
+
+
+class _function_zone(profile_zone):
+    _category = "function"
+
+
+def profile_function(function=None, *, name=None, device=None):
+    """profile_function(function=None, *, name=None, device=None): @profile_function or @profile_function(name="step"): a zone for
+    each call, named after the function."""
+    if function is None:
+        return lambda f: profile_function(f, name=name, device=device)
+    return _function_zone(name or function.__qualname__, device)(function)

@@ -1,0 +1,229 @@
+"""Programs built by hand: sessions, entry points, kernels, pipelines, shader objects. Each is a thin view of a Module."""
+import os
+
+from . import _slangpy
+from .device import _check_options
+from .enums import CommandQueueType
+
+__all__ = [
+    "SlangSession", "SlangModule", "SlangEntryPoint", "ShaderProgram", "ShaderObject", "ShaderCursor", "ComputeKernel",
+    "ComputePipeline", "ComputePassEncoder",
+]
+
+SlangModule = _slangpy.Module
+ShaderCursor = _slangpy.ShaderCursor
+
+
+class SlangSession:
+    """Loads modules with options of its own: see Device.create_slang_session()."""
+
+    def __init__(self, device, compiler_options=None):
+        self.device = device
+        self.desc = _check_options(compiler_options) if compiler_options else None
+
+    def load_module(self, module_name):
+        """load_module(module_name): a module by its path, with or without .slang; relative ones are searched in the include paths."""
+        name = os.fspath(module_name)
+        if not name.endswith((".slang", ".slang-module")):
+            name += ".slang"
+        return self.device.load_module(name, self.desc)
+
+    def load_module_from_source(self, module_name, source, path=None):
+        """load_module_from_source(module_name, source, path=None): a module from Slang text."""
+        return self.device.load_module_from_source(module_name, source, self.desc)
+
+    def link_program(self, modules, entry_points, link_options=None):
+        """link_program(modules, entry_points, link_options=None): a ShaderProgram."""
+        return ShaderProgram(modules, entry_points)
+
+    def load_program(self, module_name, entry_point_names, additional_source=None, link_options=None):
+        """load_program(module_name, entry_point_names, additional_source=None, link_options=None): load a module, and take some of
+        its entry points. `additional_source`: Slang text that is compiled behind the module's own."""
+        if isinstance(entry_point_names, str):
+            raise TypeError("load_program: argument 'entry_point_names': expected a list of str, got 'str'")
+        if additional_source:
+            module = self._with_source(os.fspath(module_name), additional_source)
+        else:
+            module = self.load_module(module_name)
+        return ShaderProgram([module], [module.entry_point(name) for name in entry_point_names])
+
+    def _with_source(self, name, source):
+        path = name if name.endswith(".slang") else name + ".slang"
+        for folder in [""] + [os.fspath(p) for p in self.device.desc.include_paths]:
+            if os.path.exists(os.path.join(folder, path)):
+                with open(os.path.join(folder, path), encoding="utf-8") as file:
+                    label = os.path.splitext(os.path.basename(path))[0]
+                    return self.load_module_from_source(label, file.read() + "\n" + source)
+        raise _slangpy.NameNotFoundError("load_program: there is no file '{}', nor in the include paths".format(path))
+
+
+class SlangEntryPoint:
+    """A function of a module that can be dispatched: see Module.entry_point()."""
+
+    def __init__(self, module, function, name=None):
+        self.module = module
+        self.function = function
+        self.name = name or function.name
+
+    def with_name(self, name):
+        """with_name(name): the same under another name."""
+        return SlangEntryPoint(self.module, self.function, name)
+
+    def rename(self, name):
+        """rename(name): as with_name."""
+        return self.with_name(name)
+
+    def specialize(self, specialization_args):
+        """specialize(specialization_args): a generic one with its arguments: names of types, or numbers."""
+        arguments = ", ".join(str(getattr(a, "name", a)) for a in specialization_args)
+        full = "{}<{}>".format(self.function.name.split("<")[0], arguments)
+        return SlangEntryPoint(self.module, self.module.require_function(full), self.name)
+
+    def __repr__(self):
+        return "<slangpy.SlangEntryPoint {} of module {}>".format(self.name, self.module.name)
+
+
+def _entry_point(self, name, type_conformances=()):
+    """entry_point(name, type_conformances=()): a function of the module as a SlangEntryPoint; an error when there is none."""
+    function = self.require_function(name)
+    return SlangEntryPoint(self, function.type_conformances(list(type_conformances)) if type_conformances else function, name)
+
+
+_slangpy.Module.entry_point = _entry_point
+
+
+class ShaderProgram:
+    """Modules and entry points: what kernels and pipelines are made of."""
+
+    def __init__(self, modules, entry_points):
+        self.modules, self.entry_points = list(modules), list(entry_points)
+        for module in self.modules:
+            if not isinstance(module, _slangpy.Module):
+                raise TypeError("link_program: argument 'modules': expected Modules, got {!r}".format(type(module)))
+        for entry in self.entry_points:
+            if not isinstance(entry, SlangEntryPoint):
+                raise TypeError("link_program: argument 'entry_points': expected SlangEntryPoints, got {!r}".format(type(entry)))
+
+    def _only(self, where):
+        if not isinstance(self, ShaderProgram):
+            raise TypeError("{}: argument 'program': expected a ShaderProgram, got {!r}".format(where, type(self)))
+        if len(self.entry_points) != 1:
+            raise ValueError("{}: argument 'program': expected one entry point, got {}".format(where, len(self.entry_points)))
+        return self.entry_points[0]
+
+    def __repr__(self):
+        return "<slangpy.ShaderProgram {}>".format(", ".join(e.name for e in self.entry_points))
+
+
+class ComputeKernel:
+    """A program with one entry point, to be dispatched: see Device.create_compute_kernel()."""
+
+    def __init__(self, device, program):
+        entry = ShaderProgram._only(program, "create_compute_kernel")
+        if entry.module.device is not device:
+            raise ValueError("create_compute_kernel: argument 'program': it belongs to another device")
+        self.device, self.program, self._function = device, program, entry.function
+
+    def dispatch(self, thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
+                 query_pool=None, query_index_before=0, query_index_after=0, **kwargs):
+        """dispatch(thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
+        query_pool=None, query_index_before=0, query_index_after=0, **kwargs): run in at least [x, y, z] threads (whole groups).
+        `vars`: global shader parameters by name or path; `kwargs`: the entry point's parameters. With a command encoder it is
+        recorded; with a QueryPool, GPU times before and after are written."""
+        if cuda_stream:
+            raise _slangpy.Error("ComputeKernel.dispatch: argument 'cuda_stream': the device has no CUDA streams")
+        encoder = command_encoder
+        if query_pool is not None:
+            encoder = command_encoder or self.device.create_command_encoder()
+            encoder.write_timestamp(query_pool, query_index_before)
+        self._function.dispatch(thread_count, vars=vars, command_encoder=encoder, **kwargs)
+        if query_pool is not None:
+            encoder.write_timestamp(query_pool, query_index_after)
+            if command_encoder is None:
+                self.device.submit_command_buffer(encoder.finish())
+
+    def __repr__(self):
+        return "<slangpy.ComputeKernel {}>".format(self.program.entry_points[0].name)
+
+
+class ComputePipeline:
+    """A program with one entry point, for ComputePassEncoder.bind_pipeline()."""
+
+    def __init__(self, device, program, label=None):
+        self.entry_point = ShaderProgram._only(program, "create_compute_pipeline")
+        if self.entry_point.module.device is not device:
+            raise ValueError("create_compute_pipeline: argument 'program': it belongs to another device")
+        self.device, self.program, self.label = device, program, label
+
+    def __repr__(self):
+        return "<slangpy.ComputePipeline {}>".format(self.entry_point.name)
+
+
+class ShaderObject:
+    """Values for a program's parameters. ShaderCursor(object) sets them: globals by name, those of an entry point below the entry
+    point's name."""
+
+    def __init__(self, program):
+        if not isinstance(program, ShaderProgram):
+            raise TypeError("create_root_shader_object: argument 'program': expected a ShaderProgram, got {!r}".format(type(program)))
+        self.program = program
+        self.values = {}
+
+    def _split(self, entry):
+        """(globals, parameters of the entry point): paths below parameters become nested dicts."""
+        variables, own = {}, {}
+        for path, value in self.values.items():
+            if path == entry:
+                own.update(value)
+                continue
+            if not path.startswith(entry + "."):
+                variables[path] = value
+                continue
+            *outer, last = path.split(".")[1:]
+            place = own
+            for name in outer:
+                place = place.setdefault(name, {})
+            place[last] = value
+        return variables, own
+
+
+class ComputePassEncoder:
+    """Records dispatches of pipelines: see CommandEncoder.begin_compute_pass()."""
+
+    def __init__(self, encoder):
+        self._encoder, self._pipeline, self._object = encoder, None, None
+
+    def _check(self, where):
+        if self._encoder is None:
+            raise _slangpy.Error("ComputePassEncoder.{}: the pass has ended".format(where))
+
+    def bind_pipeline(self, pipeline, root_object=None):
+        """bind_pipeline(pipeline, root_object=None): what dispatch() runs. Gives the ShaderObject of its parameters."""
+        self._check("bind_pipeline")
+        if not isinstance(pipeline, ComputePipeline):
+            raise TypeError("bind_pipeline: argument 'pipeline': expected a ComputePipeline, got {!r}".format(type(pipeline)))
+        if root_object is not None and not isinstance(root_object, ShaderObject):
+            raise TypeError("bind_pipeline: argument 'root_object': expected a ShaderObject, got {!r}".format(type(root_object)))
+        self._pipeline, self._object = pipeline, root_object or ShaderObject(pipeline.program)
+        return self._object
+
+    def dispatch(self, thread_count):
+        """dispatch(thread_count): record a dispatch of at least [x, y, z] threads, with the parameters as they are now."""
+        self._check("dispatch")
+        if self._pipeline is None:
+            raise _slangpy.Error("ComputePassEncoder.dispatch: no pipeline is bound; see bind_pipeline()")
+        entry = self._pipeline.entry_point
+        variables, own = self._object._split(entry.name)
+        entry.function.dispatch(thread_count, vars=variables, command_encoder=self._encoder, **own)
+
+    def end(self):
+        """end(): end the pass."""
+        self._check("end")
+        self._encoder = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self._encoder is not None:
+            self.end()

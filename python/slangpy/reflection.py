@@ -1,0 +1,163 @@
+"""The enums of reflection. Numbers are those of Slang's own API; the classes are in slangpy itself."""
+from enum import IntEnum
+
+from ._slangpy import (
+    Attribute, DeclReflection, EntryPointLayout, FunctionReflection, ProgramLayout, ReflectionCursor, TypeLayoutReflection,
+    TypeReflection, VariableLayoutReflection, VariableReflection,
+)
+
+__all__ = [
+    "Attribute", "DeclKind", "DeclReflection", "EntryPointLayout", "FunctionReflection", "ModifierID", "ProgramLayout",
+    "ReflectionCursor", "ResourceAccess", "ResourceShape", "ScalarType", "ShaderStage", "TypeKind", "TypeLayoutReflection",
+    "TypeReflection", "VariableLayoutReflection", "VariableReflection",
+]
+
+
+class DeclKind(IntEnum):
+    """DeclReflection.Kind: what is declared. Fields, parameters, constants and globals are all variables; methods and
+    constructors are functions; a generic function or struct is what it would be without its parameters."""
+
+    unsupported = 0
+    struct = 1
+    func = 2
+    module = 3
+    generic = 4
+    variable = 5
+    namespace = 6
+    enum = 7
+    interface = 8
+    alias = 9
+    import_ = 10
+    extension = 11
+    property = 12
+    subscript = 13
+    generic_parameter = 14
+    constraint = 15
+
+
+class TypeKind(IntEnum):
+    """TypeReflection.Kind: what a type is. void is a scalar, as it is for Slang."""
+
+    none = 0
+    struct = 1
+    array = 2
+    matrix = 3
+    vector = 4
+    scalar = 5
+    constant_buffer = 6
+    resource = 7
+    sampler_state = 8
+    texture_buffer = 9
+    shader_storage_buffer = 10
+    parameter_block = 11
+    generic_type_parameter = 12
+    interface = 13
+    output_stream = 14
+    mesh_output = 15
+    specialized = 16
+    feedback = 17
+    pointer = 18
+    dynamic_resource = 19
+    enum = 20
+
+
+class ScalarType(IntEnum):
+    """TypeReflection.ScalarType: of a scalar, or of the numbers of a vector or matrix."""
+
+    none = 0
+    void = 1
+    bool = 2
+    int32 = 3
+    uint32 = 4
+    int64 = 5
+    uint64 = 6
+    float16 = 7
+    float32 = 8
+    float64 = 9
+    int8 = 10
+    uint8 = 11
+    int16 = 12
+    uint16 = 13
+
+
+class ResourceShape(IntEnum):
+    """TypeReflection.ResourceShape: which buffer or texture a resource is."""
+
+    none = 0
+    texture_1d = 1
+    texture_2d = 2
+    texture_3d = 3
+    texture_cube = 4
+    texture_buffer = 5
+    structured_buffer = 6
+    byte_address_buffer = 7
+    unknown = 8
+    acceleration_structure = 9
+    texture_subpass = 10
+    texture_2d_feedback = 0x12
+    texture_1d_array = 0x41
+    texture_2d_array = 0x42
+    texture_cube_array = 0x44
+    texture_2d_feedback_array = 0x52
+    texture_2d_multisample = 0x82
+    texture_subpass_multisample = 0x8A
+    texture_2d_multisample_array = 0xC2
+
+
+class ResourceAccess(IntEnum):
+    """TypeReflection.ResourceAccess: what kernels may do to a resource."""
+
+    none = 0
+    read = 1
+    read_write = 2
+    raster_ordered = 3
+    append = 4
+    consume = 5
+    write = 6
+    feedback = 7
+
+
+class ModifierID(IntEnum):
+    """How something is declared. inn: a parameter that is only read; inout has neither inn nor out."""
+
+    shared = 0
+    nodiff = 1
+    static = 2
+    const = 3
+    export = 4
+    extern = 5
+    differentiable = 6
+    mutating = 7
+    inn = 8
+    out = 9
+    inout = 10
+
+
+class ShaderStage(IntEnum):
+    """The pipeline stage of an entry point."""
+
+    none = 0
+    vertex = 1
+    hull = 2
+    domain = 3
+    geometry = 4
+    fragment = 5
+    compute = 6
+    ray_generation = 7
+    intersection = 8
+    any_hit = 9
+    closest_hit = 10
+    miss = 11
+    callable = 12
+    mesh = 13
+    amplification = 14
+    dispatch = 15
+
+
+for _name, _owner, _enum in [
+    ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", ScalarType),
+    ("ResourceShape", "TypeReflection", ResourceShape), ("ResourceAccess", "TypeReflection", ResourceAccess),
+]:
+    _enum.__qualname__ = _owner + "." + _name
+    _enum.__name__ = _name
+del _name, _owner, _enum

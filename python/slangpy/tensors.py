@@ -1,0 +1,50 @@
+"""What tensors do in Python: torch, images, uniforms()."""
+
+
+class Uniforms(dict):
+    """What Tensor.uniforms() gives: a dict to look at; as an argument it stands for its tensor."""
+
+    def __init__(self, tensor):
+        super().__init__(_shape=tuple(tensor.shape), _strides=tuple(tensor.strides), _offset=tensor.offset)
+        self.tensor = tensor
+
+    def get_this(self):
+        return self.tensor
+
+
+def to_torch(tensor):
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError("to_torch: this needs PyTorch, which is not installed: pip install torch") from error
+    return torch.from_dlpack(tensor)
+
+
+def load_from_image(cls, device, path, flip_y=False, linearize=False, scale=1.0, offset=0.0, grayscale=False):
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("load_from_image: this needs Pillow, which is not installed: pip install pillow") from error
+    import numpy as np
+
+    with Image.open(path) as image:
+        if image.mode in ("P", "CMYK", "YCbCr", "HSV", "LAB"):
+            image = image.convert("RGBA" if "transparency" in image.info else "RGB")
+        pixels = np.asarray(image)
+    if pixels.dtype == bool:
+        pixels = pixels.astype(np.float32)
+    elif pixels.dtype.kind in "iu":
+        pixels = pixels.astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)
+    pixels = pixels.astype(np.float32)
+    color = pixels[..., :3] if pixels.ndim == 3 and pixels.shape[2] > 2 else pixels
+    if linearize:
+        color[...] = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
+    if grayscale and color is not pixels:
+        pixels = color @ np.array([0.2126, 0.7152, 0.0722], np.float32)
+    elif grayscale and pixels.ndim == 3:
+        pixels = pixels[..., 0]
+    if flip_y:
+        pixels = pixels[::-1]
+    if scale != 1.0 or offset != 0.0:
+        pixels = pixels * np.float32(scale) + np.float32(offset)
+    return cls.from_numpy(device, pixels, dtype="float" if pixels.ndim == 2 else "float%d" % pixels.shape[2])

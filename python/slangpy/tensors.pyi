@@ -1,0 +1,1 @@
+"""What tensors do in Python; see Tensor."""

@@ -1,0 +1,2 @@
+from .. import *
+from .. import __getattr__

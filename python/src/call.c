@@ -1,0 +1,479 @@
+// A call: Python arguments become spy_args on the stack, then spy_call, then results. Objects are made for results only.
+#include "spyp.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define SPYP_MOST_ARGS 64
+
+typedef struct spyp_invocation {
+    spyp_call call;
+    spy_arg items[SPYP_MOST_ARGS + 1]; // and the result
+    spy_args args;
+    spy_call_options options;
+    bool has_options;
+    PyObject *result;       // `_result`, borrowed; NULL: none given
+    PyObject *append_to;    // borrowed, or NULL
+    PyObject *thread_count; // borrowed, or NULL
+} spyp_invocation;
+
+void spyp_call_begin(spyp_call *call, spyp_function *function) {
+    call->function = function;
+    call->updates = NULL;
+    call->last_update = &call->updates;
+    call->backs = NULL;
+    call->foreign = false;
+    spyp_arena_begin(&call->arena);
+}
+
+void spyp_call_end(spyp_call *call) {
+    for (spyp_back *back = call->backs; back; back = back->next)
+        if (back->result.tensor) spy_release_tensor(back->result.tensor); // nobody took it
+    spyp_arena_end(&call->arena);
+}
+
+int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part) {
+    spyp_update *update = (spyp_update *)spyp_arena_take(&call->arena, sizeof *update);
+    if (!update) return -1;
+    update->object = object;
+    update->part = part;
+    update->next = NULL;
+    *call->last_update = update;
+    call->last_update = &update->next;
+    return 0;
+}
+
+// The converter for a kind of value that the call site has not met; remembered there.
+static const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    const spyp_converter *converter = spyp_converter_of(object);
+    for (int i = 0; converter && i < SPYP_SEEN; i++) {
+        if (f->seen[i].type) continue;
+        f->seen[i].type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+        f->seen[i].converter = converter;
+        break;
+    }
+    return converter;
+}
+
+// >>errors
+
+void spyp_error_prefix(spyp_call *call, const char *format, ...) {
+    PyObject *type, *value, *trace;
+    va_list list;
+    if (call->foreign) return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError && !PyErr_GivenExceptionMatches(type, spyp.error)) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
+    va_start(list, format);
+    PyObject *words = PyUnicode_FromFormatV(format, list), *text = words ? spyp_format("%U%S", words, value) : NULL;
+    va_end(list);
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(words);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
+static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
+    if (name) spyp_error_prefix(call, "%U: argument '%s': ", call->function->name, name);
+    else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
+}
+
+// What C's errors recommend, in Python's words.
+static const char *const spyp_advice[][2] = {
+    { "a tensor or spy_out_...", "a Tensor, a ValueRef or a writable array" },
+    { "a tensor or spy_inout_...", "a Tensor, a ValueRef or a writable array" },
+    { "choose one with spy_cast or spy_map", "choose one with map()" },
+    { "spy_cast names", "map() names" },
+    { "(options.globals)", "(see set())" },
+};
+
+// Raises the device's error: C's text without the name of the C function.
+static PyObject *spyp_raise_call(spyp_device *d) {
+    PyObject *type, *value, *trace, *text;
+    if (PyErr_Occurred()) return spyp_raise(d);
+    spyp_raise(d);
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    text = PyObject_Str(value);
+    Py_ssize_t colon = text ? PyUnicode_FindChar(text, ':', 0, PyUnicode_GetLength(text), 1) : -1;
+    const char *bytes = text ? spyp_utf8(text) : NULL;
+    if (bytes && strncmp(bytes, "spy_", 4) == 0 && colon > 0)
+        spyp_replace(&text, PyUnicode_Substring(text, colon + 2, PyUnicode_GetLength(text)));
+    for (size_t i = 0; text && i < sizeof spyp_advice / sizeof *spyp_advice; i++) {
+        PyObject *from = PyUnicode_FromString(spyp_advice[i][0]), *to = PyUnicode_FromString(spyp_advice[i][1]);
+        PyObject *next = from && to ? PyUnicode_Replace(text, from, to, -1) : NULL;
+        Py_XDECREF(from);
+        Py_XDECREF(to);
+        spyp_replace(&text, next);
+    }
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return NULL;
+}
+
+// >>arguments
+
+static inline int spyp_convert_here(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    spyp_function *f = call->function;
+    const PyTypeObject *type = Py_TYPE(object);
+    const spyp_converter *converter = NULL;
+    for (int i = 0; i < SPYP_SEEN && f->seen[i].type; i++) {
+        if (f->seen[i].type != type) continue;
+        converter = f->seen[i].converter;
+        break;
+    }
+    if (!converter && !(converter = spyp_new_converter(f, object))) return -1;
+    int status = converter->convert(call, object, arg);
+    arg->name = name;
+    return status;
+}
+
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    return spyp_convert_here(call, object, name, arg);
+}
+
+// `text`: its name, or NULL. `position`: from 0 without a bound instance, which has -1.
+static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
+    spyp_call *call = &in->call;
+    if (in->args.count == SPYP_MOST_ARGS) {
+        PyErr_Format(PyExc_TypeError, "%U: Too many arguments: expected at most %d", call->function->name, SPYP_MOST_ARGS);
+        return -1;
+    }
+    spy_arg *arg = &in->items[in->args.count];
+    int status = spyp_convert_here(call, object, text, arg);
+    spyp_chain *chain = call->function->chain;
+    if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
+    if (status < 0) {
+        spyp_add_argument(call, text, position);
+        return -1;
+    }
+    in->args.count++;
+    return 0;
+}
+
+// >>where the result goes
+
+static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor **tensor) {
+    PyObject *given = in->result;
+    spy_arg *arg = &in->items[in->args.count];
+    if (!given || given == Py_None) {
+        *arg = spy_out_result("_result", value);
+        in->result = NULL;
+    } else if (PyUnicode_Check(given) || PyType_Check(given)) {
+        const char *word = NULL;
+        PyObject *name = PyUnicode_Check(given) ? Py_NewRef(given) : PyObject_GetAttrString(given, "__name__");
+        if (name) word = spyp_utf8(name);
+        bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
+        bool tensors = word && (strcmp(word, "tensor") == 0 || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor)));
+        Py_XDECREF(name);
+        if (!numpy && !tensors) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected 'numpy', 'tensor', Tensor, NDBuffer or an object to fill, got %R",
+                         in->call.function->name, given);
+            return -1;
+        }
+        *arg = spy_out_tensor("_result", tensor);
+    } else {
+        spyp_chain *chain = in->call.function->chain;
+        bool reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
+        int status = reference ? spyp_convert_ref_out(&in->call, given, arg) : spyp_convert_here(&in->call, given, "_result", arg);
+        arg->name = "_result";
+        if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
+        if (status < 0) {
+            spyp_add_argument(&in->call, "_result", 0);
+            return -1;
+        }
+        in->args.count++;
+        return 0;
+    }
+    in->args.count++;
+    return 0;
+}
+
+// One value of more than SPY_RESULT_BYTES, which came as a tensor of one element.
+static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
+    spyp_device *d = f->module->device;
+    PyObject *result = NULL;
+    size_t size = spy_get_tensor_info(value->tensor).host_size_bytes;
+    void *data = PyMem_Malloc(size + 1);
+    if (!data) {
+        PyErr_NoMemory();
+    } else if (spyp_enter(d, "result") == 0) {
+        const spy_type_info *info = spy_reflect_type(f->module->module, value->type);
+        bool good = info && spy_tensor_read(value->tensor, data, size) == SPY_OK;
+        if (!good) spyp_raise(d);
+        spyp_leave(d);
+        if (good) result = spyp_value_read(f->module, info, data);
+    }
+    PyMem_Free(data);
+    spy_release_tensor(value->tensor);
+    return result;
+}
+
+static PyObject *spyp_give_result(spyp_invocation *in, const spy_result *value, spy_tensor *tensor) {
+    spyp_function *f = in->call.function;
+    PyObject *given = in->result;
+    if (!given) {
+        if (value->tensor && spy_get_tensor_info(value->tensor).shape.rank == 0) return spyp_give_large(f, value);
+        if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
+        if (!value->type) Py_RETURN_NONE;
+        return spyp_value_from(f->module, value);
+    }
+    if (!tensor) return Py_NewRef(given);
+    bool buffer = PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.ndbuffer);
+    PyObject *made = spyp_tensor_make(buffer ? spyp.ndbuffer : spyp.tensor, f->module->device, tensor, (PyObject *)f->module);
+    bool numpy = PyUnicode_Check(given) ? PyUnicode_CompareWithASCIIString(given, "numpy") == 0
+                                        : !PyType_IsSubtype((PyTypeObject *)given, spyp.tensor);
+    if (!made || !numpy) return made;
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made);
+    Py_DECREF(made);
+    return array;
+}
+
+// >>building and running
+
+static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    spyp_function *f = in->call.function;
+    if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, NULL, NULL, -1) < 0) return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (spyp_take_argument(in, args[i], NULL, NULL, i) < 0) return -1;
+    Py_ssize_t k = names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        PyObject *name = PyTuple_GetItem(names, i), *value = args[n + i];
+        const char *text = spyp_utf8(name);
+        if (!text) return -1;
+        if (SPYP_LIKELY(text[0] != '_')) {
+            if (spyp_take_argument(in, value, name, text, -1) < 0) return -1;
+        } else if (strcmp(text, "_result") == 0) {
+            in->result = value;
+        } else if (strcmp(text, "_append_to") == 0) {
+            in->append_to = value == Py_None ? NULL : value;
+        } else if (strcmp(text, "_thread_count") == 0) {
+            in->thread_count = value == Py_None ? NULL : value;
+        } else if (spyp_take_argument(in, value, name, text, -1) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int spyp_take_options(spyp_invocation *in) {
+    spyp_function *f = in->call.function;
+    if (!f->chain && !in->append_to && !in->thread_count) return 0;
+    memset(&in->options, 0, sizeof in->options);
+    in->has_options = true;
+    if (spyp_chain_options(&in->call, &in->options) < 0) return -1;
+    if (in->thread_count && spyp_shape_parse(in->thread_count, "_thread_count", &in->options.thread_count) < 0) return -1;
+    if (in->append_to && !(in->options.append_to = spyp_encoder_list(in->append_to))) return -1;
+    return 0;
+}
+
+static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
+    spyp_call_begin(&in->call, f);
+    in->args.items = in->items;
+    in->args.count = 0;
+    in->has_options = false;
+    in->result = in->append_to = in->thread_count = NULL;
+}
+
+// Modules whose files have changed are reloaded before the call; a failure is logged, and the old code stays.
+static void spyp_look_for_changes(spyp_device *d) {
+    if (d->hot_reload && spy_poll_reload(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+}
+
+PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_device *d = f->module->device;
+    spyp_invocation in;
+    PyObject *result = NULL;
+    spy_result value;
+    spy_tensor *tensor = NULL;
+    value.tensor = NULL;
+    value.type = NULL;
+    spyp_invocation_begin(&in, f);
+    int status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
+    if (status == 0 && !in.result && f->chain) in.result = f->chain->result;
+    if (status == 0 && (!in.append_to || in.result)) status = spyp_take_result(&in, &value, &tensor);
+    if (status == 0) status = spyp_take_options(&in);
+    if (status == 0 && spyp_enter(d, "call") == 0) {
+        spyp_look_for_changes(d);
+        spy_status done = in.has_options ? spy_call_with(f->function, in.args, &in.options) : spy_call(f->function, in.args);
+        if (SPYP_LIKELY(done == SPY_OK)) {
+            spyp_leave(d);
+            result = spyp_give_result(&in, &value, tensor);
+        } else {
+            spyp_raise_call(d);
+            spyp_leave(d);
+        }
+        if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
+    }
+    spyp_call_end(&in.call);
+    return result;
+}
+
+// >>dispatch, explain, time: the same arguments, other verbs
+
+typedef PyObject *(*spyp_verb)(spyp_invocation *in, void *data);
+
+// Calls `verb` with the arguments built, inside the device.
+static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t first, PyObject *kwargs, bool result, const char *what,
+                                     spyp_verb verb, void *data) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_device *d = f->module->device;
+    Py_ssize_t n = PyTuple_Size(args) - first, k = kwargs ? PyDict_Size(kwargs) : 0, at = 0;
+    PyObject **all = (PyObject **)PyMem_Malloc((size_t)(n + k + 1) * sizeof *all), *key, *item, *made = NULL;
+    PyObject *names = PyTuple_New(k);
+    spyp_invocation in;
+    spy_result value;
+    spy_tensor *tensor = NULL;
+    if (!all || !names) {
+        PyMem_Free(all);
+        Py_XDECREF(names);
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < n; i++) all[i] = PyTuple_GetItem(args, first + i);
+    for (Py_ssize_t i = 0; kwargs && PyDict_Next(kwargs, &at, &key, &item); i++) {
+        all[n + i] = item;
+        PyTuple_SetItem(names, i, Py_NewRef(key));
+    }
+    value.tensor = NULL;
+    value.type = NULL;
+    spyp_invocation_begin(&in, f);
+    int status = spyp_take_arguments(&in, all, n, names);
+    if (status == 0 && result) status = spyp_take_result(&in, &value, &tensor);
+    if (status == 0) status = spyp_take_options(&in);
+    if (status == 0 && spyp_enter(d, what) == 0) {
+        spyp_look_for_changes(d);
+        made = verb(&in, data);
+        spyp_leave(d);
+    }
+    if (value.tensor) spy_release_tensor(value.tensor); // of time(): nobody asked for it
+    if (tensor) spy_release_tensor(tensor);
+    if (made && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
+    spyp_call_end(&in.call);
+    PyMem_Free(all);
+    Py_DECREF(names);
+    return made;
+}
+
+typedef struct spyp_threads {
+    spy_uint3 count;
+    spy_tensor *groups; // or NULL: numbers of groups in GPU memory
+} spyp_threads;
+
+static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
+    const spyp_threads *threads = (const spyp_threads *)data;
+    const spy_call_options *options = in->has_options ? &in->options : NULL;
+    spyp_function *f = in->call.function;
+    spy_status status = threads->groups ? spy_dispatch_indirect(f->function, threads->groups, 0, in->args, options)
+                                        : spy_dispatch(f->function, threads->count, in->args, options);
+    if (status != SPY_OK) return spyp_raise_call(f->module->device);
+    Py_RETURN_NONE;
+}
+
+static int spyp_threads_parse(PyObject *object, bool indirect, spyp_threads *threads) {
+    uint32_t n[3];
+    threads->groups = NULL;
+    if (!indirect) {
+        if (spyp_uint3_parse(object, "dispatch: argument 'thread_count'", n) < 0) return -1;
+        threads->count.x = n[0], threads->count.y = n[1], threads->count.z = n[2];
+        return 0;
+    }
+    if (PyObject_TypeCheck(object, spyp.tensor)) threads->groups = ((spyp_tensor *)object)->tensor;
+    if (threads->groups) return 0;
+    PyErr_Format(PyExc_TypeError, "dispatch_indirect: argument 'groups': expected a Tensor of uint, got %R", (PyObject *)Py_TYPE(object));
+    return -1;
+}
+
+// The first argument, by position or name, then those of the function; vars={} and command_encoder=None are ours too.
+static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
+    const char *verb = indirect ? "dispatch_indirect" : "dispatch", *what = indirect ? "groups" : "thread_count";
+    spyp_function *f = (spyp_function *)self;
+    PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *count = NULL, *vars = NULL, *encoder = NULL, *function = NULL, *result = NULL;
+    Py_ssize_t first = PyTuple_Size(args) > 0;
+    spyp_threads threads;
+    if (!rest) return NULL;
+    count = Py_XNewRef(first ? PyTuple_GetItem(args, 0) : PyDict_GetItemString(rest, what));
+    vars = Py_XNewRef(PyDict_GetItemString(rest, "vars"));
+    encoder = Py_XNewRef(PyDict_GetItemString(rest, "command_encoder"));
+    if (!count) {
+        PyErr_Format(PyExc_TypeError, "%U.%s: argument '%s' not specified", f->name, verb, what);
+    } else if (spyp_threads_parse(count, indirect, &threads) == 0) {
+        const char *own[] = { first ? "vars" : what, "vars", "command_encoder" };
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
+        function = Py_NewRef(self);
+        if (vars && vars != Py_None) {
+            PyObject *set = PyObject_CallMethod(self, "set", "O", vars);
+            spyp_replace(&function, set);
+        }
+        if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
+        if (function) result = spyp_with_arguments(function, args, first, rest, false, verb, spyp_verb_dispatch, &threads);
+    }
+    Py_XDECREF(count);
+    Py_XDECREF(function);
+    Py_XDECREF(vars);
+    Py_XDECREF(encoder);
+    Py_DECREF(rest);
+    return result;
+}
+
+PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_dispatch_with(self, args, kwargs, false);
+}
+
+PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_dispatch_with(self, args, kwargs, true);
+}
+
+static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    SPYP_UNUSED(data);
+    size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);
+    char *text = (char *)PyMem_Malloc(size + 1);
+    if (!text) return PyErr_NoMemory();
+    spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, text, size + 1);
+    PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyMem_Free(text);
+    return result;
+}
+
+PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "explain", spyp_verb_explain, NULL);
+}
+
+static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    uint64_t ns = 0;
+    SPYP_UNUSED(data);
+    if (spy_time_call(f->function, in->args, in->has_options ? &in->options : NULL, &ns) != SPY_OK)
+        return spyp_raise_call(f->module->device);
+    return PyFloat_FromDouble((double)ns * 1e-9);
+}
+
+PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "time", spyp_verb_time, NULL);
+}
+
+static PyObject *spyp_verb_resolve(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    SPYP_UNUSED(data);
+    spy_resolution *resolution = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
+    if (!resolution) return spyp_raise(f->module->device);
+    PyObject *result = spyp_resolution_make(resolution);
+    spy_release_resolution(resolution);
+    return result;
+}
+
+PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "resolve", spyp_verb_resolve, NULL);
+}

@@ -1,0 +1,388 @@
+// The Python extension's internal header: objects, the one static struct, and what each file offers to the others.
+// Only public declarations of slangpy.h are used. Files, in the order in which a call passes them:
+//   module.c      the extension module, types, exceptions      device.c   Device: memory order, locks, callbacks
+//   modules.c     Module, Struct: names become functions       function.c Function: options by chaining
+//   call.c        vectorcall: Python arguments to spy_call     convert.c  a converter for each kind of Python value
+//   arrays.c      buffer protocol, DLPack, CUDA arrays         result.c   results to Python values
+//   tensor.c      Tensor and NDBuffer                          values.c   generators, references, packed arguments
+//   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
+//   math_*.c      float3, float4x4, ...
+#ifndef SPYP_H
+#define SPYP_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#if PY_VERSION_HEX < 0x030C0000
+#include <structmember.h>
+#define Py_T_PYSSIZET T_PYSSIZET
+#define Py_T_OBJECT_EX T_OBJECT_EX
+#define Py_READONLY READONLY
+#endif
+#include "slangpy.h"
+
+// >>state: one interpreter, so one struct
+typedef struct spyp_state {
+    PyObject *module;
+    // exceptions, by status
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error;
+    // types
+    PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
+        *packed, *recorder, *encoder, *commands;
+    // interned names
+    PyObject *s_result, *s_append_to, *s_thread_count, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
+        *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
+    PyTypeObject *reflections[10], *binding, *resolution; // reflections: by spyp_reflected
+    PyObject *s_to_cursor;
+    PyObject *python_types, *cursor_types; // dict: type -> function(value), see extension.c
+    PyObject *numpy;  // the module, once it was needed
+    PyObject *logger; // function(level, message), or NULL
+    PyTypeObject *write_back, *cursor, *element_cursor; // arrays.c, cursor.c
+    unsigned long fork_count;
+} spyp_state;
+extern spyp_state spyp;
+
+// >>objects
+
+typedef struct spyp_device {
+    PyObject_HEAD
+    spy_device *device; // NULL: closed
+    unsigned long owner;      // thread that is inside
+    uint32_t depth;           // of its entries: callbacks may use the device again; these two are read and written under the GIL
+    uint32_t waiting;         // threads that wait for their turn
+    bool woken;               // one of them has been told
+    PyThread_type_lock turn;  // released to tell one; else always held
+    PyThreadState *released;  // while it is blocked without the GIL
+    uint32_t blocked;         // depth of spy_blocking
+    unsigned long fork_count; // of the process that made it
+    PyObject *log, *progress, *reports; // callables, or NULL
+    PyObject *held; // the error that was logged last, until it is known whether it is raised, or NULL
+    PyObject *printed; // list that collects what kernels print, or NULL
+    PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
+    PyObject *types;          // dict: (module or None, type name) -> Struct
+    PyObject *extra;          // dict of what Python code keeps with the device, or NULL
+    PyObject *weakrefs;
+    bool hot_reload, quiet; // quiet: messages are for nobody
+    uint64_t reload_interval_ns;
+} spyp_device;
+
+typedef struct spyp_module {
+    PyObject_HEAD
+    spyp_device *device;
+    spy_module *module;
+    PyObject *name;
+    PyObject *found; // dict: name -> Function or Struct
+    PyObject *link;  // tuple of Modules, kept alive
+    PyObject *weakrefs;
+} spyp_module;
+
+// A Slang type of a module, or a built-in one: what `module.Foo` and `module.float3` are.
+typedef struct spyp_struct {
+    PyObject_HEAD
+    spyp_module *module;
+    const spy_type_info *info; // lives as long as the module
+    PyObject *name;
+} spyp_struct;
+
+typedef struct spyp_seen { // an argument kind met at this call site
+    PyTypeObject *type;
+    const struct spyp_converter *converter;
+} spyp_seen;
+#define SPYP_SEEN 8
+
+// What chaining adds to a function. Immutable once made; shared by functions that chain on.
+typedef struct spyp_chain spyp_chain;
+
+typedef struct spyp_function {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    spyp_module *module;
+    spy_function *function;
+    PyObject *name;
+    spyp_chain *chain; // NULL: plain
+    unsigned int traits; // SPYP_TRAIT_...; 0: not asked yet
+    spyp_seen seen[SPYP_SEEN];
+} spyp_function;
+
+typedef struct spyp_tensor {
+    PyObject_HEAD
+    spyp_device *device;
+    spy_tensor *tensor;
+    PyObject *dtype;  // Struct; NULL until asked for
+    PyObject *module; // Module that the element type comes from, or NULL
+    PyObject *grad_in, *grad_out; // Tensors, or NULL
+    PyObject *owner;  // what owns imported memory, or NULL
+    PyObject *weakrefs;
+} spyp_tensor;
+
+// >>memory of one call: freed when it ends
+
+typedef struct spyp_arena {
+    uint64_t first[192];
+    size_t used;           // bytes of the newest block
+    size_t room;
+    void **more;           // blocks from malloc, linked by their first word
+    Py_buffer *buffers[8]; // held exports; further ones in kept
+    uint32_t buffer_count;
+    PyObject *kept;        // list of objects that must live until the end, or NULL
+} spyp_arena;
+
+void spyp_arena_begin(spyp_arena *arena);
+void spyp_arena_end(spyp_arena *arena);
+void *spyp_arena_take(spyp_arena *arena, size_t size); // aligned to 16; NULL with MemoryError set
+int spyp_arena_keep(spyp_arena *arena, PyObject *object); // takes a new reference; -1 with an error set
+Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags); // NULL with an error set
+
+// Any array of another library, seen as host memory.
+typedef struct spyp_host_array {
+    spy_dtype dtype;      // SPY_DTYPE_DEFAULT: structs
+    spy_shape shape;
+    const void *data;     // row-major, contiguous, native byte order
+    size_t size_bytes;
+    bool writable;        // data is the array's own memory and may be written
+    Py_buffer *view;
+    PyObject *object;     // of structs: what has their fields by name; borrowed
+    void *place;          // where the elements lie that `data` is a copy of, when they may be written; else NULL
+    size_t item;          // bytes of one, at place
+    int64_t strides[SPY_MAX_RANK]; // at place, in bytes
+    bool swapped;         // byte order at place
+} spyp_host_array;
+
+// >>calls
+
+// A value that goes into a call and comes back. All in the arena.
+typedef struct spyp_part {
+    PyObject *value;         // what went in; the arena or the caller keeps it
+    struct spyp_back *back;  // where a number or array of numbers comes back; NULL: it is changed in place, if at all
+    struct spyp_part *parts; // of a dict, in its order; NULL for '_type'
+    Py_ssize_t count;
+} spyp_part;
+
+typedef struct spyp_back {
+    spy_result result;
+    struct spyp_back *next;
+} spyp_back;
+
+typedef struct spyp_update { // an object to be told what came back: see spyp_call_update
+    PyObject *object;
+    const spyp_part *part;
+    struct spyp_update *next;
+} spyp_update;
+
+typedef struct spyp_call {
+    spyp_function *function;
+    spyp_arena arena;
+    spyp_update *updates, **last_update;
+    spyp_back *backs; // all of them, so that no tensor is lost
+    bool foreign;     // the error that is set was raised by the user's own code
+} spyp_call;
+
+void spyp_call_begin(spyp_call *call, spyp_function *function);
+void spyp_call_end(spyp_call *call);
+
+// One kind of Python value that can be an argument. `convert` fills *arg (name is set) and gives 0, or -1 with an error.
+typedef struct spyp_converter {
+    const char *kind; // for messages
+    int (*convert)(spyp_call *call, PyObject *object, spy_arg *arg);
+} spyp_converter;
+
+const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
+void spyp_input_only(spy_arg *arg); // host arrays in it are only read
+// `object`, a ValueRef or one with update_this(), is told of the value that `part` becomes.
+int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part);
+// Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
+void spyp_error_prefix(spyp_call *call, const char *format, ...);
+
+// >>devices
+
+// Before and after each use of device->device. enter: -1 with an error when it is closed or was made before a fork; waits for
+// other threads without the GIL.
+int spyp_enter(spyp_device *device, const char *what);
+void spyp_leave(spyp_device *device);
+// Raises the device's error (NULL: the thread's). Always NULL.
+PyObject *spyp_raise(spyp_device *device);
+PyObject *spyp_raise_status(spy_status status, const char *message);
+// Waits for all work with Ctrl-C in between; -1 with an error set. Inside enter/leave.
+int spyp_wait(spyp_device *device);
+spyp_device *spyp_device_of(PyObject *object, const char *what); // borrowed; NULL with TypeError
+PyObject *spyp_exception_of(spy_status status); // borrowed
+// A list of paths, or of strings, as C strings in the arena; 0, or -1 with an error.
+int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count);
+int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const char *what, const char *const **out, size_t *count);
+
+// >>modules
+
+// type_conformances as a tuple of str; NULL with an error.
+PyObject *spyp_conformances_parse(PyObject *items, const char *where);
+PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link); // takes `module`
+PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
+// A dtype given by a user: Struct, "float3", numpy dtype, Python type float/int/bool, math type. `type` names it, `module`
+// is where it is known (NULL: built in). 0, or -1 with an error.
+typedef struct spyp_dtype {
+    spy_dtype scalar;     // or SPY_DTYPE_DEFAULT: `type`
+    const char *type;
+    spy_module *module;
+    PyObject *keeps;      // what `type` lies in; a new reference
+    spyp_module *from;    // borrowed from keeps, or NULL
+} spyp_dtype;
+int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype);
+PyObject *spyp_module_find(spyp_module *module, PyObject *name); // new reference; NULL without an error: nothing of that name
+spyp_module *spyp_module_default(spyp_device *device); // an empty module of the device, for built-in types; new reference
+
+PyObject *spyp_function_make(spyp_module *module, spy_function *function, PyObject *name);
+// The chain's share of a call: options, mapped and bound arguments. function.c
+struct spyp_chain {
+    Py_ssize_t references;
+    PyObject *self;               // bound instance, or NULL
+    PyObject *map_args, *map_kwargs; // tuple and dict of maps or types, or NULL
+    PyObject *constants, *globals;   // dict, or NULL
+    PyObject *setters;            // tuple of callables that give further globals at each call, or NULL
+    PyObject *writer;             // (callable for a cursor, further arguments...), or NULL
+    PyObject *prelude;            // str, or NULL
+    PyObject *conformances;       // tuple of str, or NULL
+    PyObject *result;             // return_type(), or NULL
+    uint32_t group[3];
+    spy_shape call_group;
+};
+int spyp_chain_options(spyp_call *call, spy_call_options *options);
+int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
+PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+const char *spyp_field_name(PyObject *key); // of a dict for a struct; NULL with an error
+int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
+int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // missing numbers are 1
+PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
+// What some overload of the function does; found out by reflection when first asked.
+#define SPYP_TRAIT_KNOWN 1u
+#define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
+#define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
+bool spyp_function_is(spyp_function *function, unsigned int trait);
+// The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
+PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
+int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
+int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
+PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
+spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+// Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
+// with an error. buffer.c
+spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
+PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs);
+
+// >>reflection, extension
+
+// The type that a Struct, TypeReflection or TypeLayoutReflection stands for; NULL without an error: `object` is none.
+const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module);
+PyObject *spyp_resolution_make(const spy_resolution *resolution);
+PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs); // call.c
+// A value of a class that users have registered: `converter` makes an argument of it; NULL: it is none.
+const spyp_converter *spyp_extension_converter(PyObject *object);
+// What such a value is in memory (a new reference); NULL without an error: itself.
+PyObject *spyp_extension_value(PyObject *object);
+
+// >>results
+
+PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const void *data); // in C's layout
+PyObject *spyp_value_from(spyp_module *module, const spy_result *result); // a value; not a tensor
+PyObject *spyp_scalar_read(spy_dtype dtype, const void *data);
+int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data); // -1 with an error
+int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what);
+
+// >>tensors and arrays
+
+PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module); // takes `tensor`
+PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
+int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape); // tuple, list, Shape, int
+PyObject *spyp_shape_make(const spy_shape *shape); // a Shape
+PyObject *spyp_shape_tuple(const spy_shape *shape);
+
+// 1: filled; 0: no array; -1: an error is set (an array of a kind that cannot be used).
+int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array);
+int spyp_is_array(PyObject *object);
+// What the call writes into array->data goes on to array->place. 1: so it will; 0: too many arguments; -1: an error.
+int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
+// Numbers of another type; floats to integers and what does not fit are errors. 0, or -1 with an error.
+int spyp_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count, const char *what);
+spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped); // DEFAULT: none
+const char *spyp_format_of_dtype(spy_dtype dtype);
+PyObject *spyp_numpy(void);                     // the module, new reference; ImportError with what to do
+PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner); // dtype and further dimensions
+
+// The dimensions that a type's vectors, matrices and arrays add; gives what is left: a scalar, struct ..., or NULL.
+const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inner);
+
+// >>records.c: host data into values of any type
+// The names of a dict's or structured array's fields, as a new tuple or list; NULL without an error: it has none.
+PyObject *spyp_field_names(PyObject *object);
+// The one scalar type of all numbers in a value, and how many there are; DEFAULT: several.
+spy_dtype spyp_scalar_of(const spy_type_info *info, size_t *count);
+// Packs `count` values in C's layout into `out`, from numbers, a structured array or a dict of either, by field names.
+// `info`: their type, or NULL with `scalar`. 0, or -1 with an error.
+int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype scalar, PyObject *object, int64_t count, char *out,
+                     const char *what);
+
+// >>export.c: tensors as arrays of other libraries
+int spyp_export_ready(PyObject *module);
+const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info); // inside the device; NULL: scalars, or an error
+
+// >>cursor.c
+// A BufferCursor over elements first .. first + count of a tensor; `owner` lives as long as it does. NULL with an error.
+PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *owner, PyObject *module, int64_t first, int64_t count);
+int spyp_cursor_ready(PyObject *module);
+
+// >>values.c: converters of their own
+const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these
+// A value that goes in and comes back: *part. Numbers and arrays of numbers come back as values, dicts field by field; the
+// rest is changed in place.
+int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
+int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a ValueRef for `_result`
+PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
+int spyp_give_updates(spyp_call *call);
+
+// >>types: each file makes its own; 0, or -1 with an error
+int spyp_device_ready(PyObject *module);
+int spyp_modules_ready(PyObject *module);
+int spyp_function_ready(PyObject *module);
+int spyp_tensor_ready(PyObject *module);
+int spyp_values_ready(PyObject *module);
+int spyp_buffer_ready(PyObject *module);
+int spyp_encoder_ready(PyObject *module);
+int spyp_reflection_ready(PyObject *module);
+int spyp_resolve_ready(PyObject *module);
+int spyp_extension_ready(PyObject *module);
+// >>helpers of all files
+
+PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference
+int spyp_methods_add(PyTypeObject *type, PyMethodDef *methods); // methods of another file; 0, or -1 with an error
+PyObject *spyp_alloc(PyTypeObject *type);     // zeroed; NULL with an error
+void spyp_free(PyObject *self);               // memory and the type's reference
+const char *spyp_utf8(PyObject *string);      // NULL with an error
+PyObject *spyp_format(const char *format, ...); // str
+int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most);
+
+#define SPYP_UNUSED(x) (void)(x)
+
+// What the limited API of 3.12 lacks. `replace` takes the reference `value`.
+static inline void spyp_replace(PyObject **at, PyObject *value) {
+    PyObject *old = *at;
+    *at = value;
+    Py_XDECREF(old);
+}
+static inline PyObject *spyp_call_method(PyObject *object, PyObject *name) {
+    return PyObject_CallMethodObjArgs(object, name, NULL);
+}
+static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, PyObject *arg) {
+    return PyObject_CallMethodObjArgs(object, name, arg, NULL);
+}
+#define SPYP_DECREF(object) Py_XDECREF((PyObject *)(object))
+#define SPYP_FUNC(f) ((PyCFunction)(void (*)(void))(f))
+
+#if defined(__GNUC__)
+#define SPYP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SPYP_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define SPYP_LIKELY(x) (x)
+#define SPYP_UNLIKELY(x) (x)
+#endif
+
+#endif // SPYP_H

@@ -1,0 +1,456 @@
+"""Errors of calls: exception types, the words that users match on, and that nothing is lost or kept on the way.
+
+W1, W2, C14, V2, V3, V5, C1, C13 and issue 5's 'Bad input'.
+"""
+import gc
+import subprocess
+import sys
+import textwrap
+import weakref
+
+import numpy as np
+import pytest
+
+import slangpy as spy
+
+SOURCE = """
+import slangpy;
+int one(int x) { return x; }
+float add(float a, float b) { return a + b; }
+float f3(float3 v) { return v.x; }
+uint8_t byte(uint8_t x) { return x; }
+half half_(half x) { return x; }
+int over(int a) { return 1; }
+int over(int a, int b, int c) { return 3; }
+struct Pair { int a; float b; };
+float pair(Pair p) { return p.b; }
+void out_(float a, out float r) { r = a; }
+void inout_(inout int n) { n += 1; }
+float whole(Tensor<float, 2> t) { return t[0, 0]; }
+struct Counter { int n; [mutating] void up() { n++; } int get() { return n; } };
+T gen<T : IArithmetic>(T a, T b) { return a + b; }
+"""
+
+
+@pytest.fixture(scope="module")
+def m(load):
+    return load(SOURCE)
+
+
+def fails(kind, match, call, *args, **kwargs):
+    """The call raises `kind` with `match` in the text; gives the text."""
+    with pytest.raises(kind, match=match) as e:
+        call(*args, **kwargs)
+    return str(e.value)
+
+
+# >>counts and names
+
+
+def test_too_many_arguments(m):
+    """C14: 'Too many arguments: expected 1, got 2'."""
+    text = fails(ValueError, "Too many arguments: expected 1, got 2", m.one, 1, 2)
+    assert text.startswith("one: ") and "int one(int x)" in text
+
+
+def test_no_parameter_named(m):
+    """C14: 'No parameter named'."""
+    fails(spy.Error, "No parameter named 'z'", m.one, z=1)
+
+
+def test_not_specified(m):
+    """C14: "Parameter 'a' not specified"."""
+    fails(spy.Error, "Parameter 'b' not specified", m.add, 1)
+    fails(spy.Error, "Parameter 'a' not specified", m.add, b=1)
+
+
+def test_specified_multiple_times(m):
+    """C14: positional and named at once."""
+    fails(ValueError, "Parameter 'a' specified multiple times", m.add, 1, a=1)
+
+
+def test_more_arguments_than_any_call_has(m):
+    """C14: an absurd number of arguments."""
+    fails((TypeError, ValueError), "Too many arguments", m.one, *range(100))
+
+
+def test_map_names(m):
+    """V6: map() of a parameter that is not there."""
+    fails(ValueError, "add.map: No parameter named 'z'", m.add.map, z=(0,))
+
+
+# >>names of modules
+
+
+def test_missing_names(m):
+    """M3: 'has no function or type named', with what is near."""
+    text = fails(AttributeError, "has no function or type named 'ad'", getattr, m, "ad")
+    assert "add" in text
+    fails(KeyError, "has no function or type named 'nothing<3>'", m.__getitem__, "nothing<3>")
+    assert not hasattr(m, "nothing") and getattr(m, "nothing", 5) == 5
+
+
+# >>types
+
+
+@pytest.mark.parametrize("value", [None, "text", object(), 1j, float, np.float32, {1, 2}, lambda: 0, spy, type, ..., [None], ["a"], [1, [2]], [[1, 2], [3]]])
+def test_unsupported_types(m, value):
+    """C1: 'Unsupported type' names function, argument and type."""
+    fails((TypeError, ValueError), "one: argument 1: Unsupported type", m.one, value)
+    fails((TypeError, ValueError), "one: argument 'x': Unsupported type", m.one, x=value)
+
+
+def test_unsupported_types_in_dicts(m):
+    """C5: the field is named."""
+    fails(TypeError, "pair: argument 'p': field 'b': Unsupported type", m.pair, p={"a": 1, "b": "x"})
+    fails(TypeError, "expected field names", m.pair, {1: 2})
+
+
+@pytest.mark.parametrize("dtype", ["O", "c16", "U3", "M8[s]"])
+def test_arrays_of_other_things(m, dtype):
+    """C3: object arrays and their like are refused by name."""
+    fails((TypeError, ValueError, BufferError), ".", m.add, np.zeros(3, dtype), 1)
+
+
+def test_float_for_int(m):
+    """C1: 2.5 is no int."""
+    fails((TypeError, ValueError, OverflowError), "one", m.one, 2.5)
+    fails((TypeError, ValueError, OverflowError), "one", m.one, np.float32([1.5]))
+
+
+@pytest.mark.parametrize("value", [300, -1, 2**70, -2**70])
+def test_values_that_do_not_fit(m, value):
+    """C1: 300 is no uint8_t; nothing is cut off."""
+    fails((ValueError, OverflowError), "byte", m.byte, value)
+    fails((ValueError, OverflowError), "byte", m.byte, np.array([value], dtype=object) if abs(value) > 2**64 else np.array([value]))if \
+        abs(value) < 2**63 else None
+
+
+def test_device_doubles(m):
+    """C3: device float64 for a float parameter is an error; host float64 is converted."""
+    t = spy.Tensor.empty(m.device, (3,), "double")
+    fails(TypeError, "device float64 is not converted", m.add, t, 1)
+
+
+def test_wrong_struct(m, load):
+    """C5: dicts that are not the struct."""
+    fails(spy.Error, "field 'b' of Pair is missing", m.pair, {"a": 1})
+    fails(spy.Error, "Pair has 2 fields, got 3", m.pair, {"a": 1, "b": 2, "c": 3})
+    fails(spy.Error, "no field 'c'", m.pair, {"a": 1, "c": 3})
+    fails(spy.Error, "Other", m.pair, {"_type": "Other", "a": 1, "b": 2})
+    fails(TypeError, "expected Pair", m.pair, 5)
+    fails(TypeError, "expected float", m.add, {"x": 1}, 1)
+
+
+def test_outputs_need_a_place(m):
+    """C8: a number cannot be written."""
+    fails(TypeError, "'r' is an out parameter: expected a Tensor, a ValueRef or a writable array", m.out_, 1, 2.0)
+    fails(TypeError, "'n' is an inout parameter", m.inout_, 3)
+
+
+def test_whole_tensors(m):
+    """V13: too few dimensions for a Tensor<float, 2>."""
+    fails((TypeError, ValueError), "'t'", m.whole, spy.Tensor.zeros(m.device, (3,)))
+
+
+def test_generic_mismatch(m):
+    """V5: no type that fits."""
+    fails(TypeError, "gen", m.gen, {"a": 1}, 2)
+
+
+# >>overloads
+
+
+def test_candidates(m):
+    """W1, V5: all overloads with why each does not fit."""
+    text = fails(spy.Error, "over: the arguments fit no overload", m.over, 1, 2)
+    assert "int over(int a)" in text and "int over(int a, int b, int c)" in text
+    assert "Too many arguments: expected 1, got 2" in text and "Parameter 'c' not specified" in text
+
+
+# >>shapes
+
+
+def test_shape_mismatch(m):
+    """V2, W1: both arguments, their shapes, the dimension, and the table."""
+    text = fails(ValueError, "Shape mismatch", m.add, np.zeros((2, 3), np.float32), np.zeros(4, np.float32))
+    for words in ("'a' has shape (2, 3)", "'b' has shape (4,)", "add", "float host array (2, 3)", "_result"):
+        assert words in text
+
+
+def test_vector_size(m):
+    """V12: (N, 2) for a float3."""
+    assert "3" in fails(ValueError, "'v'", m.f3, np.zeros((5, 2), np.float32))
+
+
+def test_strict(load):
+    """V3: 'Strict broadcasting is enabled'."""
+    m = load("float add(float a, float b) { return a + b; }", options={"strict_broadcasting": True})
+    fails(ValueError, "Strict broadcasting is enabled", m.add, np.zeros((2, 3), np.float32), np.zeros(3, np.float32))
+
+
+def test_thread_count_errors(m):
+    """V15: what _thread_count may be."""
+    fails(TypeError, "_thread_count", m.one, 1, _thread_count="x")
+    fails((ValueError, spy.Error), ".", m.one, 1, _thread_count=-3)
+    fails(ValueError, "_thread_count", m.one, 1, _thread_count=(1,) * 9)
+
+
+@pytest.mark.parametrize("bad, kind", [("texture!", ValueError), (float, ValueError), (3, spy.Error), (object(), TypeError), (b"", (TypeError, ValueError))])
+def test_bad_results(m, bad, kind):
+    """R2: '_result' is named."""
+    fails(kind, "_result", m.add, np.float32([1, 2]), 1, _result=bad)
+
+
+def test_bad_maps(m):
+    """V6: dimensions that cannot be."""
+    x = np.float32([1, 2])
+    fails(ValueError, "'a'", m.add.map((-1,)), x, 1)
+    fails(ValueError, "'a'", m.add.map((500,)), x, 1)
+    fails(ValueError, "'a'", m.add.map((0, 0)), x, 1)
+    fails((LookupError, TypeError), "NoSuchType", m.add.map("NoSuchType"), x, 1)
+    fails((TypeError, ValueError), "map", m.add.map(3.5), x, 1)
+
+
+def test_bad_encoder(m):
+    """F2: _append_to takes an encoder."""
+    fails(TypeError, "[Ee]ncoder", m.add, 1, 2, _append_to=3)
+    fails(TypeError, "append_to", m.add.append_to)
+
+
+# >>exception types
+
+
+def test_hierarchy():
+    """W2: slangpy.Error is a RuntimeError; the others are natural types as well."""
+    assert issubclass(spy.Error, RuntimeError)
+    assert issubclass(spy.ArgumentTypeError, spy.Error) and issubclass(spy.ArgumentTypeError, TypeError)
+    assert issubclass(spy.ArgumentValueError, spy.Error) and issubclass(spy.ArgumentValueError, ValueError)
+    assert issubclass(spy.NameNotFoundError, spy.Error) and issubclass(spy.NameNotFoundError, LookupError)
+
+
+def test_compile_errors(load):
+    """W2: the compiler's text with file and line."""
+    with pytest.raises(spy.Error, match=r"does not compile") as e:
+        load("float f(float x) {\n return y;\n}")
+    assert ".slang:2" in str(e.value) and "y" in str(e.value)
+
+
+def test_errors_are_taken(m):
+    """W2: a failed call leaves no error to the next one."""
+    for _ in range(3):
+        fails(ValueError, "Too many", m.one, 1, 2)
+        assert m.one(3) == 3
+
+
+def test_outputs_stay_as_they_were(m):
+    """V2: an error before the launch changes nothing."""
+    r = np.full(3, 7, np.float32)
+    t = spy.Tensor.from_numpy(m.device, r)
+    fails(ValueError, "Shape mismatch", m.add, np.zeros(4, np.float32), np.zeros(5, np.float32), _result=r)
+    fails(ValueError, ".", m.add, np.zeros(4, np.float32), 1, _result=t)
+    ref = spy.floatRef(5)
+    fails(TypeError, ".", m.out_, "x", ref)
+    assert r.tolist() == [7] * 3 and t.to_numpy().tolist() == [7] * 3 and ref.value == 5
+
+
+# >>the user's own exceptions
+
+
+class Mine(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [Mine("mine"), TypeError("mine"), ValueError("mine"), KeyboardInterrupt(), UnicodeDecodeError("a", b"", 0, 1, "c")])
+def test_get_this_errors(m, error):
+    """C13: what get_this() raises arrives as it is."""
+    class Bad:
+        def get_this(self):
+            raise error
+
+    for call in (lambda: m.Counter.get(Bad()), lambda: m.Counter.get(this=Bad()), lambda: m.pair({"a": Bad(), "b": 1}),
+                 lambda: m.Counter.get.bind(Bad())()):
+        with pytest.raises(type(error)) as e:
+            call()
+        assert e.value is error
+
+
+def test_update_this_errors(m):
+    """C13: what update_this() raises arrives as it is."""
+    class Bad:
+        def get_this(self):
+            return {"n": 1}
+
+        def update_this(self, value):
+            raise Mine(value)
+
+    with pytest.raises(Mine) as e:
+        m.Counter.up(Bad())
+    assert e.value.args == ({"n": 2},)
+
+
+def test_index_errors(m):
+    """C1: what __index__ and __float__ raise."""
+    class Bad:
+        def __index__(self):
+            raise Mine()
+
+    class BadFloat:
+        def __float__(self):
+            raise TypeError("mine")
+
+    with pytest.raises(Mine):
+        m.one(Bad())
+    with pytest.raises(TypeError, match="^mine$"):
+        m.add(1, BadFloat())
+
+
+def test_bad_values_of_get_this(m):
+    """C13: get_this() that gives what cannot be passed."""
+    class Bad:
+        def get_this(self):
+            return "text"
+
+    fails(TypeError, "Counter::get: argument 1: Unsupported type", m.Counter.get, Bad())
+
+
+# >>nothing leaks
+
+
+def failing_calls(m):
+    x = np.zeros(4, np.float32)
+    t = spy.Tensor.zeros(m.device, (4,))
+    return [
+        (lambda *a: m.one(*a), [10**6 + 1, 10**6 + 2]), (lambda a: m.one(z=a), [x]), (lambda a, b: m.add(a, b), [x, np.zeros(3, np.float32)]),
+        (lambda a: m.pair({"a": a, "b": "x"}), [t]), (lambda a: m.pair({"a": a}), [t]), (lambda a: m.add(a, 1, _result="nope"), [t]),
+        (lambda a: m.add(a, "x"), [t]), (lambda a: m.add.map((3, 4))(a, 1), [t]), (lambda a: m.inout_(a), [3.0]),
+        (lambda a: m.out_(1, a), [spy.ValueRef("x")]), (lambda a: m.add(a, _thread_count="x"), [t]), (lambda a: m.gen(a, {}), [t]),
+        (lambda a: m.one.set(lambda: 3)(a), [t]), (lambda a: m.add(a, 1, _append_to=3), [t]), (lambda a: m.one.dispatch("x", a), [t]),
+    ]
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_references_of_failing_calls(m, number):
+    """Failing calls give all references back."""
+    call, args = failing_calls(m)[number]
+
+    def once():
+        try:
+            call(*args)
+        except Exception:
+            return
+        pytest.fail("did not raise")
+
+    for _ in range(3):
+        once()
+    gc.collect()
+    before = [sys.getrefcount(a) for a in args]
+    for _ in range(20):
+        once()
+    gc.collect()
+    assert [sys.getrefcount(a) for a in args] == before
+
+
+def test_blocks_of_failing_calls(m):
+    """Failing calls leave no memory blocks."""
+    def round_():
+        for call, args in calls:
+            try:
+                call(*args)
+            except Exception:
+                pass
+
+    calls = failing_calls(m)
+    grown = []
+    for _ in range(4):  # caches of the interpreter's grow now and then
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for _ in range(20):
+            round_()
+        gc.collect()
+        grown.append(sys.getallocatedblocks() - before)
+    assert min(grown) < 20, grown
+
+
+# >>objects after the end
+
+
+def test_closed_device():
+    """D6: objects of a closed device raise, and never crash."""
+    d = spy.create_device()
+    m = spy.Module.load_from_source(d, "closed", "float add(float a, float b) { return a + b; } struct S { int x; };")
+    t = spy.Tensor.zeros(d, (3,))
+    f, s = m.add, m.S
+    g = f.map((0,))
+    p = spy.pack(m, 3.0)
+    r = spy.ValueRef(1)
+    d.close()
+    for call in (lambda: f(1, 2), lambda: g(t, 1), lambda: f(t, 1), lambda: f(t, 1, _result=t), lambda: f(r, 1), lambda: f(p, 1), lambda: m.other,
+                 lambda: m["add<3>"], lambda: s(1), lambda: f.explain(1, 2), lambda: f.time(1, 2), lambda: f.dispatch(1, 1, 2),
+                 lambda: spy.pack(m, 1), lambda: spy.Module.load_from_source(d, "x", "int f() { return 1; }"), lambda: m.reload(),
+                 lambda: f.map(zz=(0,))(1, 2), lambda: spy.Tensor.zeros(d, (3,)), lambda: t.to_numpy()):
+        with pytest.raises(spy.Error, match="closed"):
+            call()
+    for o in (f, g, m, s, t, p, r, d):
+        repr(o)
+    d.close()
+
+
+def test_tensors_of_other_devices(m):
+    """D6: a tensor belongs to its device."""
+    with spy.create_device() as d:
+        t = spy.Tensor.zeros(d, (3,))
+        fails(ValueError, "another device", m.add, t, 1)
+        fails(ValueError, "_result", m.add, np.zeros(3, np.float32), 1, _result=t)
+        own = spy.Module.load_from_source(d, "own", "int f(int x) { return x; }")
+        fails(ValueError, "another device", m.one, spy.pack(own, 3))
+
+
+def test_cycles_are_collected():
+    """Module, function, device and user objects in cycles."""
+    class Holder:
+        pass
+
+    d = spy.create_device()
+    m = spy.Module.load_from_source(d, "cycles", "uniform float g; float f(float x) { return x * g; }")
+    h = Holder()
+    h.function = m.f.set(lambda: {"g": h.value}).bind(None) if False else m.f.set(lambda h=h: {"g": h.value}).set({"g": 1})
+    h.value = 2
+    h.ref = spy.ValueRef(h)
+    d.register_device_close_callback(lambda _, h=h: None)
+    assert h.function(3) == 6
+    seen = [weakref.ref(d), weakref.ref(m), weakref.ref(h)]
+    del d, m, h
+    gc.collect()
+    gc.collect()
+    assert [w() for w in seen] == [None] * 3
+
+
+def test_modules_are_not_kept():
+    """A module goes when nobody has it, its tensors' types included."""
+    d = spy.create_device()
+    m = spy.Module.load_from_source(d, "kept", "struct S { float x; }; S f(float x) { S s; s.x = x; return s; }")
+    t = m.f(np.zeros(3, np.float32))
+    t.dtype
+    w = weakref.ref(m)
+    del m
+    gc.collect()
+    assert w() is not None  # the tensor's type needs it
+    del t
+    gc.collect()
+    assert w() is None
+    d.close()
+
+
+def test_exit_without_close():
+    """D6: a program that ends without closing anything ends well."""
+    script = textwrap.dedent("""
+        import slangpy as spy, numpy as np
+        d = spy.create_device()
+        m = spy.Module.load_from_source(d, "exit", "float f(float x) { return x; }")
+        t = m.f(np.zeros(1000000, np.float32))
+        f = m.f
+        print("done")
+    """)
+    r = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
+    assert r.returncode == 0 and r.stdout == "done\n" and not r.stderr, r.stderr

@@ -1,0 +1,629 @@
+"""Modules and functions: loading, looking up, linking, options, and what is chained to a function.
+
+M1-M6, M8, M10, F1-F5, F7-F9, K1, K2, V16, R3, I1, I2.
+"""
+import gc
+import os
+import pathlib
+import types
+
+import numpy as np
+import pytest
+
+import slangpy as spy
+
+SOURCE = """
+import slangpy;
+extern static const int N = 2;
+extern static const float SCALE = 1;
+uniform float gain;
+struct Light { float3 color; float power; };
+struct Scene { Light light; float weights[3]; };
+uniform Scene scene;
+StructuredBuffer<float> table;
+float scaled(float x) { return x * SCALE; }
+int repeat(int x) { int s = 0; for (int i = 0; i < N; i++) s += x; return s; }
+float amplify(float x) { return x * gain; }
+float lit(float x) { return x * scene.light.color.y * scene.light.power + scene.weights[2]; }
+float look(int i) { return table[i]; }
+float add(float a, float b) { return a + b; }
+struct Foo { float x; float get() { return x; } struct In { int k; }; static float two() { return 2; } };
+enum Mode { A, B = 4 };
+typealias Real = float;
+namespace ns { float half_of(float x) { return x / 2; } }
+float generic<T : IArithmetic, let K : int>(T v[K]) { return float(K); }
+groupshared float pool[64];
+float with_prelude(float x) { return x + 1; }
+void fill(uint3 id : SV_DispatchThreadID, RWTensor<float, 1> t, float v) { t[int(id.x)] = v + float(id.x); }
+void fill2(uint2 id : SV_DispatchThreadID, RWTensor<float, 2> t) { t[int(id.y), int(id.x)] = float(id.x) + 10 * float(id.y); }
+[shader("compute")] [numthreads(32, 1, 1)]
+void shader(uint i : SV_DispatchThreadID, Tensor<float, 1> a, RWTensor<float, 1> r, uniform float k) { if (i < r.shape[0]) r[int(i)] = a[int(i)] * k; }
+int group_size(int x) { return x; }
+"""
+
+
+@pytest.fixture(scope="module")
+def m(load):
+    return load(SOURCE)
+
+
+# >>loading
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "helper.slang").write_text("public float helped(float x) { return x + 100; }\n")
+    (tmp_path / "main_file.slang").write_text("import helper;\nfloat f(float x) { return helped(x) * FACTOR; }\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("make", [dict, lambda **k: types.SimpleNamespace(**k), lambda **k: {"compiler_options": k},
+                                  lambda **k: types.SimpleNamespace(compiler_options=types.SimpleNamespace(**k))])
+def test_load_options(device, folder, make):
+    """M1, M8: options by a dict or an object, alone or as compiler_options."""
+    options = make(include_paths=[folder / "lib"], defines={"FACTOR": "2"})
+    m = spy.Module.load_from_file(device, str(folder / "main_file.slang"), options)
+    assert m.f(1) == 202
+
+
+def test_load_paths(device, folder):
+    """M1: str and Path; include paths as str too; defines as numbers."""
+    options = {"include_paths": [str(folder / "lib")], "defines": {"FACTOR": 3}}
+    for path in (str(folder / "main_file.slang"), folder / "main_file.slang"):
+        assert spy.Module.load_from_file(device, path, options=options).f(1) == 303
+
+
+@pytest.mark.parametrize("method", ["load_module", "load_module_from_file"])
+def test_load_by_device(device, folder, method):
+    """M2: from the device."""
+    m = getattr(device, method)(folder / "main_file.slang", {"include_paths": [folder / "lib"], "defines": {"FACTOR": "1"}})
+    assert m.f(1) == 101 and m.device is device
+
+
+def test_load_source_by_device(device):
+    """M2: load_module_from_source."""
+    m = device.load_module_from_source("from_device", "int f() { return 7; }")
+    assert m.f() == 7 and m.name == "from_device"
+    assert device.load_module_from_source(module_name="from_device2", source="int f() { return 8; }").f() == 8
+
+
+def test_names_of_files(device, folder):
+    """M1: a file's module has its name."""
+    m = spy.Module.load_from_file(device, folder / "lib" / "helper.slang")
+    assert m.name == "helper" and "helper" in repr(m)
+
+
+def test_load_from_module(m):
+    """M1: load_from_module, and Module(device_module)."""
+    assert spy.Module.load_from_module(m.device, m).add(1, 2) == 3
+    assert spy.Module(m).add(1, 2) == 3
+    assert m.device_module is not None
+
+
+def test_device_include_paths(folder):
+    """D1, M1: create_device(include_paths=...) is where files and imports are found."""
+    (folder / "user.slang").write_text("import helper;\nfloat f(float x) { return helped(x); }\n")
+    with spy.create_device(include_paths=[folder, str(folder / "lib")]) as d:
+        assert spy.Module.load_from_file(d, "user.slang").f(1) == 101
+
+
+def test_unknown_options_warn(device):
+    """M8: an option that is not known is a warning that names it."""
+    with pytest.warns(UserWarning, match="strict_broadcast"):
+        spy.Module.load_from_source(device, "unknown_option", "int f() { return 1; }", {"strict_broadcast": True})
+
+
+@pytest.mark.parametrize("options, match", [
+    ({"optimization": "most"}, "optimization"), ({"debug_info": "x"}, "debug_info"), ({"floating_point_mode": 3}, "floating_point_mode"),
+    ({"defines": 4}, "defines"), ({"defines": {4: "x"}}, "defines"), ({"include_paths": [4]}, "include_paths"),
+])
+def test_bad_options(device, options, match):
+    """M8: a bad value names its option."""
+    with pytest.raises((TypeError, ValueError), match=match):
+        spy.Module.load_from_source(device, "bad_options", "int f() { return 1; }", options)
+
+
+@pytest.mark.parametrize("options", [{"optimization": "none"}, {"debug_info": "standard"}, {"debug_info": "minimal"}, {"debug_info": "maximal"},
+                                     {"floating_point_mode": "fast"}, {"enable_experimental_features": True}, {"debug_info": None}])
+def test_good_options(device, options):
+    """M8: options that the compiler takes."""
+    name = "good_" + "_".join("%s_%s" % kv for kv in options.items())
+    assert spy.Module.load_from_source(device, name, "int f() { return 1; }", options).f() == 1
+
+
+def test_warnings_as_errors(device):
+    """M8: warnings_as_errors."""
+    source = "int f(float x) { int y = x; return y; }"
+    with pytest.raises(spy.Error):
+        spy.Module.load_from_source(device, "warns_strict", source, {"warnings_as_errors": True})
+
+
+def test_missing_file(device, tmp_path):
+    """M1: the path is in the error."""
+    with pytest.raises(spy.Error, match="nothing_here.slang"):
+        spy.Module.load_from_file(device, tmp_path / "nothing_here.slang")
+
+
+def test_wrong_arguments(device):
+    """M1: a wrong device, path or text."""
+    with pytest.raises(TypeError, match="device"):
+        spy.Module.load_from_file("device", "x.slang")
+    with pytest.raises(TypeError, match="path"):
+        spy.Module.load_from_file(device, 4)
+    with pytest.raises(TypeError):
+        spy.Module.load_from_source(device, "name", 4)
+    with pytest.raises(TypeError, match="module"):
+        spy.Module.load_from_module(device, 4)
+    with pytest.raises(TypeError):
+        spy.Module()
+
+
+def test_precompiled(device, tmp_path):
+    """M10: a .slang-module without its source."""
+    m = spy.Module.load_from_source(device, "shipped", "public float f(float x) { return x * 3; }")
+    path = tmp_path / "shipped.slang-module"
+    m.save(path)
+    assert path.stat().st_size > 100
+    with spy.create_device() as d:
+        assert spy.Module.load_from_file(d, path).f(2) == 6
+
+
+# >>links
+
+
+def test_link_completes_externs(load):
+    """M5: constants of one module for the externs of another."""
+    values = load("export public static const int COUNT = 7;")
+    m = load("extern static const int COUNT; int f() { return COUNT * 2; }", link=[values])
+    assert m.f() == 14
+
+
+def test_link_types(load):
+    """M5: extern structs by interface."""
+    base = "interface IShape { float area(); };\n"
+    shape = load("module shape_impl;\nexport public struct Shape { public float area() { return 5; } };")
+    try:
+        m = load("extern struct Shape { float area(); };\nfloat f() { Shape s; return s.area(); }", link=[shape])
+    except spy.Error:
+        pytest.skip("this Slang cannot link such types: " + base.strip())
+    assert m.f() == 5
+
+
+def test_link_keeps_modules_alive(load):
+    """M5: linked modules stay while the module does."""
+    m = load("extern static const int COUNT; int f() { return COUNT; }", link=[load("export public static const int COUNT = 9;")])
+    gc.collect()
+    assert m.f() == 9
+
+
+def test_link_must_be_modules(load):
+    """M5: an error says what a link is."""
+    with pytest.raises(TypeError, match="link"):
+        load("int f() { return 1; }", link=["values"])
+    with pytest.raises(TypeError):
+        load("int f() { return 1; }", link=5)
+
+
+# >>looking up
+
+
+def test_attributes(m):
+    """M3: functions and types."""
+    assert type(m.add) is spy.Function and type(m.Foo) is spy.Struct
+    assert m.add.name == "add" and m.Foo.name == "Foo" and m.add.module is m
+
+
+def test_attributes_are_kept(m):
+    """M3: one object for a name."""
+    assert m.add is m.add and m.Foo is m.Foo and m["add"] is m.add
+
+
+def test_brackets(m):
+    """M3: names that are no attributes."""
+    assert m["ns::half_of"](4) == 2 and m["Foo::get"]({"x": 3}) == 3
+    assert m["generic<float, 3>"]([1, 2, 3]) == 3
+    assert m["Foo"].get({"x": 5}) == 5
+
+
+def test_find_and_require(m):
+    """M3: find_ gives None, require_ raises."""
+    assert m.find_function("add").name == "add" and m.require_function("add")(1, 2) == 3
+    assert m.find_struct("Foo").name == "Foo" and m.require_struct("Foo") is not None
+    assert m.find_function("nothing") is None and m.find_struct("nothing") is None
+    assert m.find_function("Foo") is None and m.find_struct("add") is None
+    with pytest.raises(ValueError, match="nothing"):
+        m.require_function("nothing")
+    with pytest.raises(ValueError, match="'Foo' is a type"):
+        m.require_function("Foo")
+    with pytest.raises(ValueError, match="'add' is a function"):
+        m.require_struct("add")
+
+
+def test_find_in_struct(m):
+    """M3: find_function_in_struct by type or name."""
+    assert m.find_function_in_struct(m.Foo, "get")({"x": 2}) == 2
+    assert m.find_function_in_struct("Foo", "get")({"x": 2}) == 2
+    assert m.find_function_in_struct("Foo", "nothing") is None
+    with pytest.raises(TypeError):
+        m.find_function_in_struct(4, "get")
+
+
+@pytest.mark.parametrize("name", ["float", "float3", "int2", "float4x4", "uint8_t", "half", "double", "bool"])
+def test_builtin_types(m, name):
+    """M4: any visible type."""
+    t = getattr(m, name)
+    assert type(t) is spy.Struct and t.name == {"half": "half"}.get(name, name)
+
+
+def test_types_of_the_module(m):
+    """M4: aliases, enums, arrays, nested types."""
+    assert m.Real.name == "float" and m["float[3]"].shape == (3,) and m["Foo[4]"].shape == (4,)
+    assert m.float2.shape == (2,) and m.float3x4.shape == (3, 4) and m.Foo.shape == ()
+    assert m.Mode is not None
+    assert m.Foo.In.fields.keys() == {"k"} and list(m.Light.fields) == ["color", "power"]
+    assert m.Light.fields["color"].name == "float3" and m.Light.size_bytes == 16
+
+
+def test_types_compare(m):
+    """M4: types are equal by what they are."""
+    assert m.Foo == m["Foo"] and m.float == m["float"] and m.Foo != m.Light and hash(m.Foo) == hash(m["Foo"])
+    assert m.Foo != "Foo"
+
+
+def test_as_struct_and_as_func(m):
+    """F9: for code that says which it is."""
+    assert m.Foo.as_struct() is m.Foo and m.add.as_func() is m.add
+    with pytest.raises(ValueError):
+        m.Foo.as_func()
+    with pytest.raises(ValueError):
+        m.add.as_struct()
+
+
+@pytest.mark.parametrize("name", ["f(1)", "float*", "Foo<", "", "a b", "add<>", "\N{SNOWMAN}", "x" * 2000])
+def test_strange_names(m, name):
+    """M3: names that are none never crash; KeyError."""
+    with pytest.raises((KeyError, spy.Error)):
+        m[name]
+
+
+def test_bad_keys(m):
+    """M3: brackets take names."""
+    with pytest.raises(TypeError):
+        m[3]
+    with pytest.raises(TypeError):
+        m.Foo[3]
+    with pytest.raises(TypeError):
+        m.find_function(3)
+
+
+# >>constants, prelude, globals
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_constants(m, n):
+    """F3: compiled in; each value a kind of its own."""
+    assert m.repeat.constants({"N": n})(3) == 3 * n
+    assert m.scaled.constants({"SCALE": n + 0.5})(2) == 2 * n + 1
+
+
+def test_constants_add_up(m):
+    """F3: chained; the plain function keeps its own."""
+    f = m.scaled.constants({"SCALE": 3}).constants({"SCALE": 4})
+    assert f(1) == 4 and m.scaled(1) == 1
+    with pytest.raises(TypeError):
+        m.scaled.constants(SCALE=3) if False else m.scaled.constants([1])
+
+
+def test_prelude(m):
+    """F8: text at the head of the kernel; errors in it are the compiler's."""
+    assert m.with_prelude.prelude("// hello\n#define ANYTHING 3")(1) == 2
+    assert m.with_prelude.prelude("struct OnlyHere { int x; };").prelude("struct AndHere { int y; };")(1) == 2
+    with pytest.raises(spy.Error, match="compile"):
+        m.with_prelude.prelude("this is no Slang")(1)
+    with pytest.raises(TypeError):
+        m.with_prelude.prelude(3)
+
+
+@pytest.mark.parametrize("make", [lambda f: f.set(gain=3.0), lambda f: f.set({"gain": 3}), lambda f: f.set(lambda: {"gain": 3}),
+                                  lambda f: f.set({"gain": 9}).set(gain=3), lambda f: f.set({"gain": 9}, gain=3) if False else f.set(gain=3),
+                                  lambda f: f.set(gain=9).set(lambda: {"gain": 3}), lambda f: f.write(lambda c: setattr(c, "gain", 3)),
+                                  lambda f: f.write(lambda c: c.write({"gain": 3})), lambda f: f.write(lambda c: c.gain.write(3)),
+                                  lambda f: f.write(lambda c, v: c.__setitem__("gain", v), 3)])
+def test_set_globals(m, make):
+    """F4, F5: keywords, dicts, callables, writers; the last one counts."""
+    assert make(m.amplify)(2) == 6
+    assert np.array_equal(make(m.amplify)(np.float32([1, 2]), _result="numpy"), [3, 6])
+
+
+def test_callables_run_at_each_call(m):
+    """F4: a callable gives new values."""
+    n = [0]
+
+    def values():
+        n[0] += 1
+        return {"gain": n[0]}
+
+    f = m.amplify.set(values)
+    assert [f(1) for _ in range(4)] == [1, 2, 3, 4]
+
+
+def test_structs_as_globals(m):
+    """F4: dicts, nested; paths; parts."""
+    whole = {"light": {"color": [1, 2, 3], "power": 4}, "weights": [5, 6, 7]}
+    assert m.lit.set(scene=whole)(2) == 2 * 2 * 4 + 7
+    parts = {"scene.light.color": [1, 2, 3], "scene.light.power": 5, "scene.weights": [0, 0, 1]}
+    assert m.lit.set(parts)(2) == 2 * 2 * 5 + 1
+    assert m.lit.set({"scene": whole}).set({"scene.light.power": 10})(1) == 27
+    assert m.lit.set(scene={"light": {"color": {"x": 1, "y": 2, "z": 3}, "power": 4}, "weights": [5, 6, 7]})(2) == 23
+
+
+def test_cursor_paths(m):
+    """F5: attributes, indices, names."""
+    def write(c):
+        c.scene.light.color = [1, 2, 3]
+        c["scene"]["light"]["power"] = 4
+        c.scene.weights[0] = 1
+        c.scene.weights[1] = 2
+        c.scene.weights[2] = 3
+
+    assert m.lit.write(write)(1) == 11
+
+
+def test_buffers_as_globals(m):
+    """F4: tensors for StructuredBuffer."""
+    t = spy.Tensor.from_numpy(m.device, np.float32([10, 20, 30]))
+    assert m.look.set(table=t)(np.int32([2, 0]), _result="numpy").tolist() == [30, 10]
+
+
+def test_missing_globals(m):
+    """F4: a global that is used and not given is an error."""
+    with pytest.raises(LookupError, match="gain"):
+        m.amplify(1)
+
+
+def test_unknown_globals(m):
+    """F4: an unknown name is an error that names it."""
+    with pytest.raises((LookupError, ValueError), match="gian"):
+        m.amplify.set(gain=1, gian=2)(1)
+
+
+def test_bad_setters(m):
+    """F4, F5: what set() and write() take."""
+    with pytest.raises(TypeError, match="set"):
+        m.amplify.set(3)
+    with pytest.raises(TypeError, match="dict"):
+        m.amplify.set(lambda: 3)(1)
+    with pytest.raises(TypeError, match="write"):
+        m.amplify.write(3)
+    with pytest.raises(TypeError, match="write"):
+        m.amplify.write()
+    with pytest.raises(TypeError, match="gain"):
+        m.amplify.set(gain="loud")(1)
+
+
+def test_exceptions_of_callables(m):
+    """F4, F5: they arrive as they are."""
+    class Mine(Exception):
+        pass
+
+    def fail(*_):
+        raise Mine("mine")
+
+    for f in (m.amplify.set(fail), m.amplify.write(fail)):
+        with pytest.raises(Mine, match="^mine$"):
+            f(1)
+
+
+# >>group sizes
+
+
+@pytest.mark.parametrize("size", [(64,), ((64, 1, 1),), (64, 1, 1), ([32],)])
+def test_thread_group_size(m, size):
+    """F7: threads of a group."""
+    x = np.arange(200, dtype=np.int32)
+    assert np.array_equal(m.group_size.thread_group_size(*size)(x, _result="numpy"), x)
+
+
+def test_thread_group_size_is_the_kernels(load):
+    """F7: groupshared code works with the size that was asked for."""
+    m = load("""
+        groupshared int total;
+        void f(int i, out int r) {
+            if (i % 64 == 0) total = 0;
+            GroupMemoryBarrierWithGroupSync();
+            InterlockedAdd(total, i);
+            GroupMemoryBarrierWithGroupSync();
+            r = total;
+        }""")
+    r = np.zeros(128, np.int32)
+    m.f.thread_group_size(64)(range(128), r)
+    assert np.array_equal(r, np.repeat([sum(range(64)), sum(range(64, 128))], 64))
+
+
+def test_call_group_shape(load):
+    """V16: tiles of the call's shape."""
+    m = load("import slangpy; int2 f(int x) { let g = get_call_group_id(); return int2(g.shape[1], g.shape[0]); }") if False else None
+    m = load("int f(int x) { return x; }")
+    x = np.arange(64, dtype=np.int32).reshape(8, 8)
+    for shape in ((4, 4), spy.Shape(4, 4), [2, 8]):
+        assert np.array_equal(m.f.call_group_shape(shape)(x, _result="numpy"), x)
+    with pytest.raises(ValueError, match="call_group_shape"):
+        m.f.call_group_shape((2, 2, 2, 2))(x)
+
+
+@pytest.mark.parametrize("bad", [(-1,), (2**40,), (1, 2, 3, 4), ("x",)])
+def test_bad_group_sizes(m, bad):
+    """F7: numbers that cannot be."""
+    with pytest.raises((TypeError, ValueError), match="thread_group_size"):
+        m.add.thread_group_size(*bad)
+
+
+# >>conformances
+
+
+DYNAMIC = """
+interface IShape { float area(); };
+struct Circle : IShape { float r; float area() { return 3 * r * r; } };
+struct Square : IShape { float s; float area() { return s * s; } };
+float area(uint id, float size) { float d[4] = { size, 0, 0, 0 }; return createDynamicObject<IShape>(id, d[0]).area(); }
+"""
+
+
+@pytest.mark.parametrize("items", [["Circle : IShape = 0", "Square : IShape = 1"], [("IShape", "Circle", 0), ("IShape", "Square", 1)],
+                                   (types.SimpleNamespace(interface_name="IShape", type_name="Circle", id=0),
+                                    types.SimpleNamespace(interface_name="IShape", type_name="Square", id=1))])
+def test_type_conformances(load, items):
+    """M6, F9: types behind an interface at run time, for a function and for a module."""
+    m = load(DYNAMIC)
+    f = m.area.type_conformances(items)
+    assert f(0, 2) == 12 and f(1, 2) == 4
+    m = load(DYNAMIC, options={"type_conformances": items})
+    assert m.area(0, 2) == 12 and m.area(1, 2) == 4
+
+
+@pytest.mark.parametrize("bad", [3, "Circle : IShape", [3], [("IShape",)]])
+def test_bad_conformances(m, bad):
+    """M6: a list of str or of (interface, type[, id])."""
+    with pytest.raises(TypeError, match="type_conformances"):
+        m.add.type_conformances(bad)(1, 2)
+
+
+# >>dispatch
+
+
+@pytest.mark.parametrize("count", [10, (10,), (10, 1, 1), [10, 1, 1], spy.Shape(10)])
+def test_dispatch_functions(m, count):
+    """K1, K2: a plain function in exactly these threads; counts as int, tuple, list, Shape."""
+    t = spy.Tensor.zeros(m.device, (12,))
+    m.fill.dispatch(count, t, 2.0)
+    assert t.to_numpy().tolist() == [2.0 + i for i in range(10)] + [0, 0]
+
+
+def test_dispatch_keywords(m):
+    """K1: thread_count and arguments by name."""
+    t = spy.Tensor.zeros(m.device, (4,))
+    m.fill.dispatch(thread_count=(4, 1, 1), t=t, v=1)
+    assert t.to_numpy().tolist() == [1, 2, 3, 4]
+
+
+def test_dispatch_2d(m):
+    """K1: two dimensions of threads."""
+    t = spy.Tensor.zeros(m.device, (3, 5))
+    m.fill2.dispatch((5, 3), t)
+    assert np.array_equal(t.to_numpy(), np.add.outer(10 * np.arange(3), np.arange(5)))
+
+
+def test_dispatch_shaders(m):
+    """K1, K2: entry points in whole groups, uniform parameters."""
+    a = spy.Tensor.from_numpy(m.device, np.arange(100, dtype=np.float32))
+    r = spy.Tensor.zeros(m.device, (100,))
+    m.shader.dispatch(100, a, r, 3)
+    assert np.array_equal(r.to_numpy(), 3 * np.arange(100))
+    m.shader.dispatch(100, a=a, r=r, k=2)
+    assert np.array_equal(r.to_numpy(), 2 * np.arange(100))
+
+
+def test_dispatch_vars(load):
+    """K1: vars={...} are global parameters; callers may be chained."""
+    m = load("import slangpy; uniform float gain; void f(uint3 id : SV_DispatchThreadID, RWTensor<float, 1> t) { t[int(id.x)] = gain; }")
+    t = spy.Tensor.zeros(m.device, (3,))
+    m.f.dispatch(3, vars={"gain": 4}, t=t)
+    assert t.to_numpy().tolist() == [4] * 3
+    m.f.set(gain=5).dispatch(3, t)
+    assert t.to_numpy().tolist() == [5] * 3
+
+
+def test_dispatch_errors(m):
+    """K1: missing counts, wrong counts, arguments of the wrong shape."""
+    t = spy.Tensor.zeros(m.device, (4,))
+    with pytest.raises(TypeError, match="thread_count"):
+        m.fill.dispatch()
+    with pytest.raises(TypeError, match="thread_count"):
+        m.fill.dispatch("4", t, 1)
+    with pytest.raises(ValueError, match="thread_count"):
+        m.fill.dispatch((-1, 1, 1), t, 1)
+    with pytest.raises(spy.Error):
+        m.fill.dispatch(4, t)
+    with pytest.raises(spy.Error):
+        m.fill.dispatch(4, t, np.float32([1, 2]))
+    assert not t.to_numpy().any()
+
+
+# >>functions as objects
+
+
+def test_repr(m):
+    """M3: what they are."""
+    assert repr(m.add).startswith("<slangpy.Function add") and repr(m.Foo).startswith("<slangpy.Struct Foo")
+
+
+def test_links_do_not_change_the_function(m):
+    """F9: each link makes a new function."""
+    f = m.amplify
+    g = f.set(gain=2)
+    h = g.return_type("numpy").map((0,))
+    assert f is m.amplify and g is not f and h is not g
+    assert g(3) == 6
+    assert isinstance(h(np.float32([1])), np.ndarray) and isinstance(g(np.float32([1])), spy.Tensor)
+    with pytest.raises(LookupError):
+        f(3)
+
+
+def test_links_in_any_order(m):
+    """F9: constants, prelude, group size, map together."""
+    f = m.scaled.prelude("// text").constants({"SCALE": 2}).thread_group_size(64).map(x=(0,)).return_type("numpy")
+    assert f(np.float32([1, 2, 3])).tolist() == [2, 4, 6]
+
+
+def test_explain(m):
+    """W1: what a call would do: the binding table and the kernel; nothing runs."""
+    before = m.device.stats()["dispatches"]
+    text = m.add.explain(np.float32([1, 2]), b=1)
+    assert "float add(float a, float b)" in text and "SV_DispatchThreadID" in text and "a " in text
+    assert m.device.stats()["dispatches"] == before
+    assert "Too many arguments" in m.add.explain(1, 2, 3)
+
+
+def test_time(m):
+    """F1: the GPU's time of a call, in seconds."""
+    x = spy.Tensor.zeros(m.device, (100000,))
+    t = m.add.time(x, 1.0, _result=x)
+    assert 0 < t < 10 and x.to_numpy()[5] == 1
+
+
+def test_explain_and_time_of_options(m):
+    """F3, W1: of the kernel that the chained function's calls have."""
+    f = m.scaled.constants({"SCALE": 2.5}).prelude("// my own line")
+    assert "const float SCALE" in f.explain(1) and "// my own line" in f.explain(1)
+    r = spy.Tensor.zeros(m.device, (2,))
+    assert f.time(np.float32([1, 2]), _result=r) > 0 and r.to_numpy().tolist() == [2.5, 5]
+
+
+def test_reload(device):
+    """M7, M3: functions mean the new code."""
+    m = spy.Module.load_from_source(device, "reloaded", "int f() { return 1; }")
+    f = m.f
+    assert f() == 1
+    m.reload("int f() { return 2; }")
+    assert f() == 2 and m.f() == 2
+    with pytest.raises(spy.Error):
+        m.reload("this is no Slang")
+    assert f() == 2
+
+
+def test_struct_attributes_missing(m):
+    """M3: what a type does not have."""
+    with pytest.raises(AttributeError, match="Type 'Foo' has no function or type named 'nothing'"):
+        m.Foo.nothing
+    with pytest.raises(KeyError):
+        m.Foo["nothing"]
+    assert not hasattr(m.Foo, "nothing") and hasattr(m.Foo, "get")
+    assert m.Foo.two() == 2
+
+
+def test_no_instances(m):
+    """M3: types that only the library makes."""
+    for t in (spy.Function, spy.Struct):
+        with pytest.raises(TypeError):
+            t()

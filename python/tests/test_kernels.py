@@ -1,0 +1,246 @@
+"""K1, K4, K5, M8, M9: programs, kernels, pipelines, shader objects and cursors."""
+import numpy as np
+import pytest
+
+import slangpy as spy
+
+SOURCE = """
+struct Light { float3 color; float power; }
+struct Set { StructuredBuffer<float> from; float add; RWStructuredBuffer<float> to; }
+uniform float gain;
+StructuredBuffer<float> table;
+[shader("compute")] [numthreads(8, 1, 1)]
+void scale(uint3 t : SV_DispatchThreadID, uniform StructuredBuffer<float> x, uniform RWStructuredBuffer<float> y, uniform float k)
+{ uint n, stride; y.GetDimensions(n, stride); if (t.x < n) y[t.x] = x[t.x] * k * gain; }
+[shader("compute")] [numthreads(4, 1, 1)]
+void sets(uint3 t : SV_DispatchThreadID, uniform ParameterBlock<Set> set) { set.to[t.x] = set.from[t.x] + set.add + table[t.x]; }
+[shader("compute")] [numthreads(1, 1, 1)]
+void lights(uniform Light light, uniform RWStructuredBuffer<float3> y) { y[0] = light.color * light.power; }
+[shader("compute")] [numthreads(2, 2, 1)]
+void grid(uint3 t : SV_DispatchThreadID, uniform RWStructuredBuffer<uint> y) { y[t.y * 4 + t.x] = t.x + 10 * t.y; }
+void fill<T : __BuiltinArithmeticType>(uint3 t : SV_DispatchThreadID, RWStructuredBuffer<T> b, T v) { b[t.x] = v; }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kernels")
+    (path / "kernels_under_test.slang").write_text(SOURCE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def program_of(device, folder):
+    return lambda *names: device.load_program(str(folder / "kernels_under_test.slang"), list(names))
+
+
+def floats(device, n):
+    data = np.random.default_rng(n).random(n, np.float32)
+    return data, device.create_buffer(data=data), device.create_buffer(size=4 * n)
+
+
+def result(buffer):
+    return buffer.to_numpy().view(np.float32)
+
+
+@pytest.mark.parametrize("count", [[20, 1, 1], (20, 1, 1), [20], 20])
+def test_dispatch(device, program_of, count):
+    """K4: vars are globals, keywords parameters; whole groups run."""
+    kernel = device.create_compute_kernel(program_of("scale"))
+    data, x, y = floats(device, 20)
+    kernel.dispatch(thread_count=count, vars={"gain": 2.0}, x=x, y=y, k=3.0)
+    assert np.allclose(result(y), data * 6)
+    kernel.dispatch(count, {"gain": 1.0}, x=x, y=y, k=0.5)
+    assert np.array_equal(result(y), data * np.float32(0.5))
+
+
+def test_two_dimensions(device, program_of):
+    """K4"""
+    y = device.create_buffer(size=64)
+    device.create_compute_kernel(program_of("grid")).dispatch([4, 4, 1], y=y)
+    assert y.to_numpy().view(np.uint32).reshape(4, 4).tolist() == [[c + 10 * r for c in range(4)] for r in range(4)]
+
+
+def test_blocks_and_structs(device, program_of):
+    """K4, K5: nested dicts, paths as names of vars."""
+    data, x, y = floats(device, 4)
+    kernel = device.create_compute_kernel(program_of("sets"))
+    kernel.dispatch([4, 1, 1], vars={"table": x}, set={"from": x, "add": 1.5, "to": y})
+    assert np.allclose(result(y), 2 * data + 1.5)
+    z = device.create_buffer(size=12)
+    device.create_compute_kernel(program_of("lights")).dispatch(1, light={"color": [1, 2, 3], "power": 2.0}, y=z)
+    assert result(z).tolist() == [2, 4, 6]
+
+
+def test_command_encoder(device, program_of):
+    """K4: recorded, and run when it is submitted."""
+    kernel = device.create_compute_kernel(program_of("scale"))
+    data, x, y = floats(device, 16)
+    y.clear()
+    e = device.create_command_encoder()
+    kernel.dispatch([16, 1, 1], vars={"gain": 1.0}, command_encoder=e, x=x, y=y, k=4.0)
+    commands = e.finish()
+    assert not result(y).any()
+    device.submit_command_buffer(commands)
+    assert np.array_equal(result(y), data * 4)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_query_pool(device, program_of, recorded):
+    """K4: GPU times before and after."""
+    kernel, pool = device.create_compute_kernel(program_of("scale")), device.create_query_pool(count=2)
+    data, x, y = floats(device, 16)
+    e = device.create_command_encoder() if recorded else None
+    kernel.dispatch(16, vars={"gain": 1}, x=x, y=y, k=1, query_pool=pool, query_index_before=0, query_index_after=1, command_encoder=e)
+    if recorded:
+        device.submit_command_buffer(e.finish())
+    assert np.array_equal(result(y), data)
+    assert pool.get_result(1) >= pool.get_result(0)
+
+
+def test_compute_pass(device, program_of):
+    """K5, E1: a pipeline, its root object, a cursor on it; values are taken at each dispatch."""
+    pipeline = device.create_compute_pipeline(program_of("scale"))
+    data, x, y = floats(device, 16)
+    z = device.create_buffer(size=64)
+    e = device.create_command_encoder()
+    with e.begin_compute_pass() as p:
+        root = p.bind_pipeline(pipeline)
+        cursor = spy.ShaderCursor(root)
+        cursor.gain = 2.0
+        cursor.scale.x = x
+        cursor["scale"]["y"] = y
+        cursor.scale.k = 5.0
+        p.dispatch([16, 1, 1])
+        cursor.scale.y = z
+        cursor.gain = 1.0
+        p.dispatch(thread_count=[16, 1, 1])
+    device.submit_command_buffer(e.finish())
+    assert np.allclose(result(y), data * 10) and np.allclose(result(z), data * 5)
+    with pytest.raises(spy.Error, match="the pass has ended"):
+        p.dispatch(1)
+
+
+def test_root_object(device, program_of):
+    """K5: one object for many passes, nested fields by path or whole."""
+    program = program_of("lights")
+    root = device.create_root_shader_object(program)
+    y = device.create_buffer(size=12)
+    cursor = spy.ShaderCursor(root)
+    cursor.write({"lights.y": y})
+    cursor.lights.light.color = [1, 0, 2]
+    cursor.lights.light.power = 3
+    for power in (3, 4):
+        cursor.lights.light.power = power
+        e = device.create_command_encoder()
+        p = e.begin_compute_pass()
+        p.bind_pipeline(device.create_compute_pipeline(program), root)
+        p.dispatch(1)
+        p.end()
+        device.submit_command_buffer(e.finish())
+        assert result(y).tolist() == [power, 0, 2 * power]
+
+
+def test_pass_errors(device, program_of):
+    """K5"""
+    e = device.create_command_encoder()
+    p = e.begin_compute_pass()
+    with pytest.raises(spy.Error, match="no pipeline is bound"):
+        p.dispatch(1)
+    with pytest.raises(TypeError, match="expected a ComputePipeline"):
+        p.bind_pipeline(program_of("scale"))
+    with pytest.raises(TypeError, match="expected a ShaderObject"):
+        p.bind_pipeline(device.create_compute_pipeline(program_of("scale")), {})
+    p.bind_pipeline(device.create_compute_pipeline(program_of("scale")))
+    with pytest.raises(spy.Error, match="'x' not specified|'y' not specified|not specified"):
+        p.dispatch(1)
+    with pytest.raises(TypeError, match="expected a ShaderObject"):
+        spy.ShaderCursor(3)
+
+
+@pytest.mark.parametrize("kwargs, words", [
+    ({"k": 1.0}, "not specified"), ({"k": 1.0, "x": 3, "y": 4}, "StructuredBuffer"), ({"nonsense": 1}, "nonsense"),
+    ({"thread_count": [1, 1, 1, 1]}, "at most 3"), ({"thread_count": [-1]}, "from 0")])
+def test_bad_dispatch(device, program_of, kwargs, words):
+    """K4"""
+    kernel = device.create_compute_kernel(program_of("scale"))
+    if "thread_count" not in kwargs:
+        kwargs = dict(kwargs, thread_count=[1, 1, 1])
+    with pytest.raises((spy.Error, TypeError, ValueError), match=words):
+        kernel.dispatch(vars={"gain": 1.0}, **kwargs)
+
+
+def test_no_cuda_stream(device, program_of):
+    """K4"""
+    with pytest.raises(spy.Error, match="cuda_stream"):
+        device.create_compute_kernel(program_of("grid")).dispatch(1, cuda_stream=5, y=device.create_buffer(size=64))
+
+
+# >>programs
+
+def test_programs_by_hand(device, folder):
+    """M9: session, module, entry points, link."""
+    session = device.create_slang_session()
+    module = session.load_module(str(folder / "kernels_under_test"))
+    assert isinstance(module, spy.SlangModule) and isinstance(module, spy.Module)
+    entry = module.entry_point("grid")
+    assert (entry.name, entry.with_name("other").name, entry.rename("third").name) == ("grid", "other", "third")
+    y = device.create_buffer(size=64)
+    device.create_compute_kernel(session.link_program([module], [entry])).dispatch([4, 4, 1], y=y)
+    assert y.to_numpy().view(np.uint32)[15] == 33
+    device.create_compute_kernel(device.link_program([module], [entry])).dispatch([1, 1, 1], y=y)
+    assert device.slang_session.device is device
+
+
+def test_specialize(device, folder):
+    """M9: a generic entry with its arguments, by name or as a type."""
+    module = device.load_module(str(folder / "kernels_under_test.slang"))
+    b = device.create_buffer(size=16)
+    for type_of, dtype, v in (("float", np.float32, 2.5), (module.int, np.int32, 7)):
+        entry = module.entry_point("fill").specialize([type_of])
+        device.create_compute_kernel(device.link_program([module], [entry])).dispatch(4, b=b, v=v)
+        assert (b.to_numpy().view(dtype) == v).all()
+    with pytest.raises((ValueError, spy.Error)):
+        module.entry_point("fill").specialize(["NoSuchType"])
+
+
+def test_session_options(device, tmp_path):
+    """M8, M9: a session's options are its modules'."""
+    source = "int f() { return N; }"
+    for n in (3, 4):
+        session = device.create_slang_session({"defines": {"N": str(n)}})
+        assert session.load_module_from_source("options_of_a_session", source).f() == n
+    with pytest.raises(spy.SlangCompileError, match="N"):
+        device.slang_session.load_module_from_source("no_options", source)
+
+
+def test_additional_source(device, folder):
+    """M9: text behind the module's own."""
+    extra = "[shader(\"compute\")] [numthreads(1, 1, 1)] void more(uniform RWStructuredBuffer<float> y) { y[0] = gain + 1; }"
+    program = device.load_program(str(folder / "kernels_under_test"), ["more"], extra)
+    y = device.create_buffer(size=4)
+    device.create_compute_kernel(program).dispatch(1, vars={"gain": 4}, y=y)
+    assert result(y).tolist() == [5]
+
+
+def test_program_errors(device, folder, program_of):
+    """M9: missing files, missing entry points, too many of them, wrong types."""
+    with pytest.raises(spy.Error, match="no_such_file"):
+        device.load_program("no_such_file", ["main"])
+    with pytest.raises(LookupError, match="no_such_file"):
+        device.load_program("no_such_file", ["main"], "int x;")
+    with pytest.raises(ValueError, match="has no function or type named 'nothing'"):
+        program_of("nothing")
+    with pytest.raises(TypeError, match="expected a list of str"):
+        device.load_program(str(folder / "kernels_under_test"), "scale")
+    with pytest.raises(ValueError, match="expected one entry point, got 2"):
+        device.create_compute_kernel(program_of("scale", "sets"))
+    with pytest.raises(TypeError, match="expected a ShaderProgram"):
+        device.create_compute_kernel("scale")
+    with pytest.raises(TypeError, match="expected Modules"):
+        device.link_program(["scale"], [])
+    with pytest.raises(TypeError, match="expected SlangEntryPoints"):
+        device.link_program([], ["scale"])
+    with spy.create_device() as other, pytest.raises(ValueError, match="another device"):
+        other.create_compute_kernel(program_of("scale"))
+    assert "scale" in repr(device.create_compute_kernel(program_of("scale"))) and "sets" in repr(program_of("sets"))

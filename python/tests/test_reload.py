@@ -1,0 +1,184 @@
+"""M7: hot reload: by watching, by asking, with broken files."""
+import os
+import time
+
+import numpy as np
+import pytest
+
+import slangpy as spy
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """(device, path, write): a device that looks at files at each call, and a file of its own."""
+    d = spy.create_device(include_paths=[tmp_path], log=lambda level, message: None)
+    d.set_hot_reload_delay(0)
+    stamp = [time.time() - 1000]
+
+    def write(text, name="watched.slang"):
+        path = tmp_path / name
+        path.write_text(text)
+        stamp[0] += 10  # clocks of file systems are coarse
+        os.utime(path, (stamp[0], stamp[0]))
+        return str(path)
+
+    yield d, write
+    d.close()
+
+
+def function(n):
+    return "int f(int x) {{ return x + {}; }}".format(n)
+
+
+def test_change_is_seen(watched):
+    """M7: the next call after a change has the new code; handles stay."""
+    d, write = watched
+    m = spy.Module.load_from_file(d, write(function(1)))
+    f, bound = m.f, m.f.map((0,))
+    x = np.arange(3, dtype=np.int32)
+    assert f(1) == 2
+    for n in (10, 20, 30):
+        write(function(n))
+        assert f(1) == 1 + n and m.f(2) == 2 + n
+        assert bound(x, _result="numpy").tolist() == (x + n).tolist()
+
+
+def test_callback(watched):
+    """M7: told of each reload, good or not."""
+    d, write = watched
+    m = spy.Module.load_from_file(d, write(function(1)))
+    seen = []
+    d.register_shader_hot_reload_callback(lambda good, message: seen.append((good, message)))
+    write(function(2))
+    assert m.f(0) == 2 and seen == [(True, "")]
+    write("int f(int x) { return broken_name; }")
+    assert m.f(0) == 2
+    assert len(seen) == 2 and seen[1][0] is False and "broken_name" in seen[1][1]
+    write(function(3))
+    assert m.f(0) == 3 and seen[2] == (True, "")
+    with pytest.raises(TypeError, match="expected a callable"):
+        d.register_shader_hot_reload_callback(None)
+
+
+def test_broken_file_is_logged(watched):
+    """M7: a file that does not compile keeps the old code, and the log has the compiler's text, once a change."""
+    d, write = watched
+    seen = []
+    d.log = lambda level, message: seen.append((level, message))
+    m = spy.Module.load_from_file(d, write(function(1)))
+    write("int f(int x) { return missing_thing; }")
+    for i in range(4):
+        assert m.f(i) == i + 1
+    assert len([s for s in seen if s[0] == 1 and "missing_thing" in s[1]]) == 1
+    write("int f(int x) { return x * 100; }")
+    assert m.f(2) == 200
+
+
+def test_reload_by_hand(watched):
+    """M7: reload_all_programs looks now, and gives how many modules were loaded anew; broken ones are an error."""
+    d, write = watched
+    d.set_hot_reload_delay(1e8)
+    m = spy.Module.load_from_file(d, write(function(1)))
+    other = spy.Module.load_from_file(d, write("int g() { return 5; }", "other.slang"))
+    assert (m.f(0), other.g()) == (1, 5)
+    d.reload_all_programs()
+    write(function(2))
+    assert m.f(0) == 1
+    assert d.reload_all_programs() == 1
+    assert m.f(0) == 2 and other.g() == 5
+    assert d.reload_all_programs() == 0
+    write("int f( {")
+    with pytest.raises(spy.SlangCompileError, match="watched"):
+        d.reload_all_programs()
+    assert m.f(0) == 2
+
+
+def test_delay(watched):
+    """M7: files are looked at no more often than the delay says."""
+    d, write = watched
+    m = spy.Module.load_from_file(d, write(function(1)))
+    m.f(0)
+    d.set_hot_reload_delay(60_000)
+    write(function(2))
+    assert m.f(0) == 1
+    d.set_hot_reload_delay(0)
+    assert m.f(0) == 2
+    for bad in (-1, float("nan"), 1e30):
+        with pytest.raises(ValueError, match="milliseconds"):
+            d.set_hot_reload_delay(bad)
+    with pytest.raises(TypeError):
+        d.set_hot_reload_delay("soon")
+
+
+def test_switched_off(tmp_path):
+    """M7, D1: enable_hot_reload=False never looks; reload() of a module does."""
+    path = tmp_path / "still.slang"
+    path.write_text(function(1))
+    with spy.create_device(enable_hot_reload=False) as d:
+        d.set_hot_reload_delay(0)
+        m = spy.Module.load_from_file(d, path)
+        assert m.f(0) == 1
+        path.write_text(function(2))
+        os.utime(path, (1, 1))
+        assert m.f(0) == 1
+        m.reload()
+        assert m.f(0) == 2
+
+
+def test_imported_files(watched):
+    """M7: a change of what is imported reaches the importer."""
+    d, write = watched
+    write("module part;\npublic int three() { return 3; }", "part.slang")
+    m = spy.Module.load_from_file(d, write("import part;\nint f() { return three(); }"))
+    assert m.f() == 3
+    write("module part;\npublic int three() { return 33; }", "part.slang")
+    assert m.f() == 33
+
+
+def test_function_that_goes(watched):
+    """M7: a call of a function that is no longer there says so; it may come back."""
+    d, write = watched
+    m = spy.Module.load_from_file(d, write(function(1)))
+    f = m.f
+    assert f(0) == 1
+    write("int g(int x) { return x; }")
+    with pytest.raises(spy.Error, match="f"):
+        f(0)
+    write(function(7))
+    assert f(0) == 7
+
+
+def test_new_signature(watched):
+    """M7: other parameters after a reload."""
+    d, write = watched
+    m = spy.Module.load_from_file(d, write(function(1)))
+    assert m.f(0) == 1
+    write("float f(float a, float b) { return a * b; }")
+    assert m.f(3.0, 0.5) == 1.5
+    with pytest.raises(spy.Error):
+        m.f(3.0)
+
+
+def test_recorded_work_keeps_its_code(watched):
+    """M7, E1: command buffers run what was recorded."""
+    d, write = watched
+    m = spy.Module.load_from_file(d, write(function(1)))
+    x, out = spy.Tensor.from_numpy(d, np.arange(3, dtype=np.int32)), spy.Tensor.zeros(d, (3,), int)
+    e = d.create_command_encoder()
+    m.f.append_to(e, x, _result=out)
+    commands = e.finish()
+    write(function(100))
+    assert m.f(0) == 100
+    d.submit_command_buffer(commands)
+    assert out.to_numpy().tolist() == [1, 2, 3]
+
+
+def test_reload_from_text(device):
+    """M7: reload(source) of a module from text."""
+    m = spy.Module.load_from_source(device, "from_text", function(1))
+    assert m.f(0) == 1
+    m.reload(function(5))
+    assert m.f(0) == 5
+    with pytest.raises(spy.SlangCompileError):
+        m.reload("int f( {")
+    assert m.f(0) == 5

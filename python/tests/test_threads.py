@@ -1,0 +1,356 @@
+"""Threads, forks, interrupts, long runs: calls from anywhere, at any time, for as long as it takes.
+
+H1, D6 and issue 5's 'Must show'. SPY_TEST_SIZE=soak runs the full counts, else a tenth of them or less.
+"""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import slangpy as spy
+
+SOAK = os.environ.get("SPY_TEST_SIZE") == "soak"
+
+SOURCE = """
+import slangpy;
+float add(float a, float b) { return a + b; }
+float scale(float3 v, float s) { return (v.x + v.y + v.z) * s; }
+struct Pair { float a; float b; };
+Pair pair(Pair p) { Pair r = { p.b, p.a }; return r; }
+void step(inout float x, float dx) { x += dx; }
+float slow(float x, int n) { for (int i = 0; i < n; i++) x = sin(x) + 1.0001; return x; }
+"""
+
+
+@pytest.fixture(scope="module")
+def m(load):
+    return load(SOURCE)
+
+
+def in_threads(work, count=4):
+    """Runs work(number) in that many threads at once; raises what they raise."""
+    errors, barrier = [], threading.Barrier(count)
+
+    def run(i):
+        try:
+            barrier.wait()
+            work(i)
+        except BaseException as e:
+            errors.append(e)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    assert not any(t.is_alive() for t in threads), "a thread hangs"
+    if errors:
+        raise errors[0]
+
+
+# >>threads
+
+
+def test_calls_of_four_threads(m):
+    """Four threads call one device: tensors, arrays, scalars, references, structs; all results are right."""
+    def work(i):
+        rng = np.random.default_rng(i)
+        total = spy.Tensor.zeros(m.device, (50,))
+        ref = spy.floatRef(0)
+        for k in range(400 if SOAK else 60):
+            x, y = rng.random(50, dtype=np.float32), rng.random(50, dtype=np.float32)
+            assert np.array_equal(m.add(x, y, _result="numpy"), x + y)
+            assert m.add(k, i) == k + i
+            assert m.pair({"a": i, "b": k}) == {"a": k, "b": i}
+            m.step(total, 1.0)
+            m.step(ref, i)
+            t = m.add(spy.Tensor.from_numpy(m.device, x), 1)
+            assert np.array_equal(t.to_numpy(), x + np.float32(1))
+        assert total.to_numpy().tolist() == [k + 1] * 50 and ref.value == i * (k + 1)
+
+    in_threads(work)
+
+
+def test_first_calls_of_four_threads(m):
+    """Four threads compile at once: new modules, new kinds of calls, one call site for many."""
+    def work(i):
+        own = spy.Module.load_from_source(m.device, "thread_%d" % i, "float f(float x) { return x * %d; }" % (i + 2))
+        for dtype in (np.float32, np.int32, np.uint8, np.float64):
+            x = np.arange(5).astype(dtype)
+            assert np.array_equal(own.f(x, _result="numpy"), np.arange(5, dtype=np.float32) * (i + 2))
+            assert np.array_equal(m.add(x, i, _result="numpy"), np.arange(5, dtype=np.float32) + i)
+
+    in_threads(work)
+
+
+def test_devices_of_four_threads():
+    """Each thread has a device of its own."""
+    def work(i):
+        with spy.create_device() as d:
+            own = spy.Module.load_from_source(d, "own", SOURCE)
+            for k in range(5):
+                assert own.add(k, i) == k + i
+
+    in_threads(work)
+
+
+def test_release_in_other_threads(m):
+    """Tensors may go in any thread."""
+    tensors = [m.add(np.ones(10, np.float32), i) for i in range(100)]
+    def work(i):
+        for k in range(i, 100, 4):
+            tensors[k] = None
+            m.add(k, 1)
+
+    in_threads(work)
+    gc.collect()
+
+
+def progress_during(action, least):
+    """How often another Python thread gets its turn while `action` runs."""
+    turns, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            turns[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    time.sleep(0.02)
+    before = turns[0]
+    start = time.monotonic()
+    action()
+    took = time.monotonic() - start
+    after = turns[0]
+    stop.set()
+    thread.join()
+    assert took > least, "too quick to tell: %g s" % took
+    return after - before
+
+
+def test_gil_during_wait(m):
+    """Other threads run while one waits for the GPU."""
+    x = spy.Tensor.zeros(m.device, (200000,))
+
+    def action():
+        m.slow(x, 2000, _result=x)
+        m.device.wait()
+
+    m.slow(x, 1, _result=x)
+    assert progress_during(action, 0.02) >= 5
+
+
+def test_gil_during_compile(m):
+    """Other threads run while one compiles."""
+    body = "".join("x = sin(x * %d.5) + x;\n" % i for i in range(300))
+    assert progress_during(lambda: spy.Module.load_from_source(m.device, "long_compile", "float f(float x) {\n%s return x; }" % body).f(1.0), 0.03) >= 3
+
+
+def test_waiting_for_the_device(m):
+    """A thread that waits for another's long call lets others run, and then gets its turn."""
+    x = spy.Tensor.zeros(m.device, (200000,))
+    results = []
+    def work(i):
+        if i == 0:
+            m.slow(x, 2000, _result=x)
+            m.device.wait()
+        else:
+            results.append(m.add(i, 1))
+
+    in_threads(work)
+    assert sorted(results) == [2, 3, 4]
+
+
+def test_callbacks_that_call(m):
+    """A callable of set() and get_this() may themselves call the device."""
+    own = spy.Module.load_from_source(m.device, "callbacks", "uniform float g; float f(float x) { return x * g; }")
+
+    class This:
+        def get_this(self):
+            return m.add(1, 2)
+
+    assert own.f.set(lambda: {"g": m.add(1, 1)})(This()) == 6
+
+
+# >>forks
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork(m):
+    """In the child the parent's device is a clear error; the parent goes on; nothing hangs at the child's end."""
+    x = m.add(np.ones(3, np.float32), 1)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        said = []
+        for use in (lambda: m.add(1, 2), lambda: x.to_numpy(), lambda: m.other, lambda: m.device.wait(), lambda: spy.Tensor.zeros(m.device, (3,))):
+            try:
+                use()
+                said.append("no error")
+            except spy.Error as e:
+                said.append("forked" if "forked" in str(e) else str(e))
+            except BaseException as e:
+                said.append(repr(e))
+        repr(x), repr(m), repr(m.device)
+        del x
+        gc.collect()
+        os.write(write, "|".join(said).encode())
+        os._exit(0)
+    os.close(write)
+    deadline = time.monotonic() + 60
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            pytest.fail("the child hangs")
+        time.sleep(0.01)
+    said = os.read(read, 4096).decode()
+    os.close(read)
+    assert said == "|".join(["forked"] * 5)
+    assert m.add(1, 2) == 3 and x.to_numpy().tolist() == [2] * 3
+
+
+def run_script(script, **options):
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)), **options)
+
+
+def test_interrupt():
+    """Ctrl-C ends a long wait; the device can be used after it."""
+    p = run_script("""
+        import sys, time
+        import slangpy as spy
+        d = spy.create_device()
+        m = spy.Module.load_from_source(d, "slow", "float slow(float x, int n) { for (int i = 0; i < n; i++) x = sin(x) + 1.0001; return x; }")
+        x = spy.Tensor.zeros(d, (100000,))
+        m.slow(x, 10, _result=x)
+        d.wait()
+        n = 1000
+        while True:  # about three seconds of work, whatever the machine
+            start = time.monotonic()
+            m.slow(x, n, _result=x)
+            d.wait()
+            took = time.monotonic() - start
+            if took > 0.1: break
+            n *= 4
+        for _ in range(int(3 / took) + 1): m.slow(x, n, _result=x)
+        print("waiting", flush=True)
+        start = time.monotonic()
+        try:
+            d.wait()
+            print("waited")
+        except KeyboardInterrupt:
+            print("interrupted after", time.monotonic() - start)
+        d.wait()
+        print(m.slow(0.0, 0))
+    """)
+    try:
+        assert p.stdout.readline() == "waiting\n"
+        time.sleep(0.3)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=100)
+    finally:
+        p.kill()
+    assert out.startswith("interrupted after") and float(out.split()[2]) < 1.5 and out.endswith("\n0.0\n"), out + err
+    assert p.returncode == 0
+
+
+# >>long runs
+
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+def test_memory_of_many_calls(m):
+    """100,000 calls (1,000,000 in soak): memory stays flat."""
+    x, y, r = (spy.Tensor.zeros(m.device, (16,)) for _ in range(3))
+    a = np.ones(16, np.float32)
+    f = m.add.set({}).return_type("tensor")
+
+    def calls(n):
+        for i in range(n):
+            m.add(x, y, _result=r)
+            if i % 100 == 0:
+                m.add(a, i, _result=a)
+                f(x, 1.0)
+                m.add(1, 2)
+                m.pair({"a": x, "b": 1})
+        m.device.wait()
+
+    calls(5000)
+    gc.collect()
+    before, blocks = resident(), sys.getallocatedblocks()
+    calls(1000000 if SOAK else 100000)
+    gc.collect()
+    assert resident() - before < 8 << 20
+    assert sys.getallocatedblocks() - blocks < 500
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
+def test_memory_of_many_signatures():
+    """200 new kinds of calls (2,000 in soak) with a bounded cache: memory stays flat."""
+    with spy.create_device(max_plans=16) as d:
+        m = spy.Module.load_from_source(d, "many", "extern static const int N = 0; int f(int x) { return x + N; }")
+
+        def kinds(first, count):
+            for i in range(first, first + count):
+                assert m.f.constants({"N": i})(1) == i + 1
+
+        warm = 200 if SOAK else 60
+        kinds(0, warm)
+        gc.collect()
+        before = resident()
+        count = 2000 if SOAK else 140
+        kinds(warm, count)
+        gc.collect()
+        grown = resident() - before
+        assert d.stats()["plan_count"] <= 16
+        assert grown < (64 << 20), "%d KiB a kind" % (grown / count / 1024)
+
+
+def test_a_cached_call_makes_no_objects(m):
+    """The hot path: tensors and _result; not one Python object is made."""
+    x, y, r = (spy.Tensor.zeros(m.device, (16,)) for _ in range(3))
+    add = m.add
+
+    def calls():
+        before = sys.getallocatedblocks()
+        for _ in range(1000):
+            add(x, y, _result=r)
+        return sys.getallocatedblocks() - before
+
+    gc.disable()
+    try:
+        calls()
+        grown = [calls() for _ in range(5)]
+        collected = gc.get_count()
+        for _ in range(1000):
+            add(x, y, _result=r)
+        assert gc.get_count()[0] - collected[0] <= 2
+    finally:
+        gc.enable()
+    assert min(grown) <= 2, grown
+
+
+def test_scalars_make_only_their_result(m):
+    """A call with numbers and a result makes the result alone."""
+    gc.disable()
+    try:
+        m.add(1.0, 2.0)
+        before = gc.get_count()[0]
+        for _ in range(200):
+            m.add(1.0, 2.0)
+        assert gc.get_count()[0] - before <= 2
+    finally:
+        gc.enable()

@@ -1,0 +1,388 @@
+// Choosing among candidates: every overload is tried, and the cheapest wins.
+//
+// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
+// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
+// that the arguments could have, the ones that take the fewest trailing dimensions first.
+#include "bind/internal.h"
+
+// >>open parameters
+
+static void spyi_bound_reset(spyi_attempt *a) {
+    bool strict = a->bound.strict, call_info = a->bound.call_info;
+    bool dispatch = a->bound.dispatch, guarded = a->bound.guarded, shader = a->bound.shader;
+    spy_call_mode mode = a->bound.mode;
+    spyi_bound_free(&a->bound);
+    a->bound.mode = mode;
+    a->bound.dispatch = dispatch;
+    a->bound.guarded = guarded;
+    a->bound.shader = shader;
+    a->bound.strict = strict;
+    a->bound.call_info = a->bound.names_library = call_info;
+    a->cost = 0;
+    a->misfit = false;
+    a->node_capacity = a->leaf_capacity = 0;
+}
+
+enum { SPYI_VIEW_FORMS = 8 };
+
+// Whether only Slang can tell what the parameter takes.
+static bool spyi_is_open(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element && !spyi_kind_takes(type);
+}
+
+// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
+static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
+    static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
+                                                            "RWDiffTensor" };
+    char name[512];
+    if (form > 4 && !spyi_unit_imports(a->unit, "slangpy_diff")) return NULL;
+    snprintf(name, sizeof name, "%s<%s, %u>", names[form - 3], v->type->name, v->rank);
+    return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
+}
+
+// The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
+// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
+static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
+                                       uint32_t form) {
+    if (v->kind == SPY_ARG_PAIR) v++; // its value comes first
+    if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
+    if (!v->type) return NULL;
+    if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
+    if (form >= 3) return consumed == 0 && v->tensor && v->rank ? spyi_whole_view(a, v, form) : NULL;
+    if (consumed > v->rank || consumed > 2) return NULL;
+    int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
+    bool scalar = v->type->kind == SPYI_TYPE_SCALAR;
+    bool last_short = last >= 2 && last <= 4, before_short = before >= 2 && before <= 4;
+    if (last < 1 || (consumed == 2 && before < 1)) return NULL;
+    if (form == 0) {
+        if (!scalar || !last_short || (consumed == 2 && !before_short)) return NULL;
+        return consumed == 1 ? spyi_type_vector(a->types, v->type->scalar, (uint32_t)last)
+                             : spyi_type_matrix(a->types, v->type->scalar, (uint32_t)before, (uint32_t)last);
+    }
+    if (form == 1) {
+        if (!scalar || consumed != 2 || !last_short) return NULL;
+        return spyi_type_array(a->types, spyi_type_vector(a->types, v->type->scalar, (uint32_t)last), before);
+    }
+    const spyi_type *row = spyi_type_array(a->types, v->type, last);
+    return consumed == 1 ? row : spyi_type_array(a->types, row, before);
+}
+
+// Slang takes a number for a vector of any length as one of length 1.
+static bool spyi_is_single(const spyi_leaf *leaf) {
+    return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
+}
+
+// Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
+static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
+                           int32_t result, const spyi_type *const *views, const uint32_t *consumed,
+                           uint32_t given) {
+    spyi_signature signature;
+    memset(&signature, 0, sizeof signature);
+    int chosen = 0;
+    if (!spyi_unit_resolve(a->unit, a->function->name, overload, views, given, &signature, &chosen))
+        return false;
+    const spyi_type **types = (const spyi_type **)calloc(signature.param_count + 1, sizeof *types);
+    bool good = types && signature.param_count == open->param_count;
+    for (uint32_t p = 0; good && p < given; p++)
+        types[p] = signature.params[p].type->kind == SPYI_TYPE_OTHER ? views[p] : signature.params[p].type;
+    spyi_bound_reset(a);
+    good = good && spyi_bind_params(a, &signature, types, of_param, result);
+    for (uint32_t p = 0; good && p < given; p++)
+        if (signature.params[p].type->kind == SPYI_TYPE_OTHER) a->cost += 8; // a type of its own is nearer
+    for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
+        for (uint32_t p = 0; p < given; p++) {
+            uint32_t value = (uint32_t)of_param[p];
+            if (a->values->items[value].kind == SPY_ARG_PAIR) value++; // its value comes first
+            if (a->bound.leaves[i].value == value && a->bound.leaves[i].source != SPYI_SOURCE_KIND &&
+                open->params[p].type->kind == SPYI_TYPE_OTHER && a->values->items[value].type &&
+                !a->values->items[value].cast)
+                good = good && a->bound.leaves[i].consumed == consumed[p] &&
+                       !spyi_is_single(&a->bound.leaves[i]);
+        }
+    free(types);
+    if (good) a->bound.signature = signature;
+    else spyi_signature_free(&signature);
+    return good;
+}
+
+// Names the open parameters and what they got.
+static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
+    spyi_text text = { NULL, 0, 0 };
+    for (uint32_t p = 0; p < open->param_count; p++) {
+        if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
+        spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
+                      open->params[p].type->display);
+        spyi_value_text(&a->values->items[of_param[p]], &text);
+        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
+    }
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)",
+            spyi_text_str(&text));
+    spyi_text_free(&text);
+}
+
+#define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
+
+// One search over the views of the open parameters of an overload.
+typedef struct spyi_search {
+    spyi_attempt *attempt;
+    int overload;
+    const spyi_signature *open;
+    const int32_t *of_param;
+    int32_t result;
+    uint32_t given;
+    bool *fixed; // parameters whose view is known
+    const spyi_type **views;
+    uint32_t *consumed;
+    int queries;
+} spyi_search;
+
+// Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
+static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
+    while (p < q->given && q->fixed[p]) p++;
+    if (p == q->given) {
+        if (total != 0 || q->queries++ >= SPYI_MOST_QUERIES) return false;
+        return spyi_try_views(q->attempt, q->overload, q->open, q->of_param, q->result, q->views, q->consumed,
+                              q->given);
+    }
+    const spyi_value *v = &q->attempt->values->items[q->of_param[p]];
+    for (uint32_t consumed = 0; consumed <= 2 && consumed <= total; consumed++) {
+        for (uint32_t form = 0; form < SPYI_VIEW_FORMS && q->queries < SPYI_MOST_QUERIES; form++) {
+            q->views[p] = spyi_view_type(q->attempt, v, consumed, form);
+            q->consumed[p] = consumed;
+            if (q->views[p] && spyi_search_views(q, p + 1, total - consumed)) return true;
+        }
+    }
+    return false;
+}
+
+// The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
+static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
+    spyi_text name = { NULL, 0, 0 };
+    if (type->kind == SPYI_TYPE_OTHER && v->tensor) spyi_whole_type_name(a->types, type, v, &name);
+    const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
+    spyi_text_free(&name);
+    return whole ? whole : type;
+}
+
+static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
+                           int32_t result) {
+    spyi_search q;
+    memset(&q, 0, sizeof q);
+    q.attempt = a;
+    q.overload = overload;
+    q.open = open;
+    q.of_param = of_param;
+    q.result = result;
+    while (q.given < open->param_count && of_param[q.given] >= 0) q.given++;
+    q.views = (const spyi_type **)calloc(q.given + 1, sizeof *q.views);
+    q.consumed = (uint32_t *)calloc(q.given + 1, sizeof *q.consumed);
+    q.fixed = (bool *)calloc(q.given + 1, sizeof *q.fixed);
+    bool found = false, possible = q.views && q.consumed && q.fixed;
+    uint32_t most = 0; // dimensions that views can consume together
+    for (uint32_t p = 0; possible && p < q.given; p++) {
+        const spyi_value *v = &a->values->items[of_param[p]];
+        if (!spyi_is_open(open->params[p].type)) {
+            q.views[p] = spyi_fixed_view(a, open->params[p].type, v);
+            q.fixed[p] = true;
+        } else if (!spyi_view_type(a, v, 0, 0)) {
+            possible = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
+                               "'%s': its type %s is open (say which with spy_cast) or has parts that cannot "
+                               "be passed (textures, samplers)",
+                               open->params[p].name, open->params[p].type->display);
+        } else {
+            if (v->kind == SPY_ARG_PAIR) v++;
+            most += v->rank < 2 ? v->rank : 2;
+        }
+    }
+    // Choices that consume 0 dimensions in all, then 1, ...: the element type wins over vectors and arrays.
+    for (uint32_t total = 0; possible && !found && total <= most; total++) {
+        found = spyi_search_views(&q, 0, total);
+        if (found && total) a->sized = true;
+    }
+    if (!found && possible) spyi_no_open(a, open, of_param);
+    free(q.views);
+    free(q.consumed);
+    free(q.fixed);
+    return found;
+}
+
+// >>overloads
+
+static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
+    const spyi_signature *signature = &a->function->overloads.items[overload];
+    uint32_t n = signature->param_count;
+    int32_t *of_param = (int32_t *)malloc((n + 1) * sizeof *of_param);
+    const spyi_type **types = (const spyi_type **)malloc((n + 1) * sizeof *types);
+    int32_t result = -1;
+    bool open = signature->generic;
+    bool good = of_param && types && spyi_match_names(a, signature, of_param, &result);
+    for (uint32_t p = 0; good && p < n; p++) {
+        types[p] = signature->params[p].type;
+        open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
+    }
+    if (good && open) {
+        good = spyi_bind_open(a, (int)overload, signature, of_param, result);
+    } else if (good) {
+        good = spyi_bind_params(a, signature, types, of_param, result);
+        if (good) {
+            // The function keeps its own signature; the plan gets a copy of what it needs of it.
+            a->bound.signature.display = spyi_strdup(signature->display);
+            a->bound.signature.spelling = spyi_strdup(signature->spelling);
+            a->bound.signature.callee = signature->callee;
+            a->bound.signature.result = signature->result;
+            a->bound.signature.differentiable = signature->differentiable;
+        }
+    }
+    free(of_param);
+    free(types);
+    return good;
+}
+
+static uint32_t spyi_defaulted(const spyi_attempt *a, uint32_t overload) {
+    return a->function->overloads.items[overload].param_count - a->bound.param_count;
+}
+
+// Slang's own words on why a call with these arguments fits no overload, when types can be named.
+static void spyi_add_compiler_notes(spy_function *function, const spyi_values *values, spyi_text *error) {
+    const spyi_type *types[32];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i)) {
+        const spyi_value *v = &values->items[i];
+        if (v->name && strcmp(v->name, "_result") == 0) continue;
+        if (!v->type || count == 32) return;
+        types[count++] = v->type;
+    }
+    spyi_text notes = { NULL, 0, 0 };
+    spyi_unit_explain(function->module->unit, function->name, types, count, &notes);
+    if (notes.size) spyi_text_add(error, "\nSlang says, for single elements:\n%s", spyi_text_str(&notes));
+    spyi_text_free(&notes);
+}
+
+// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
+// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
+    if (one->generic || other->generic || other->param_count < given) return false;
+    for (uint32_t p = 0; p < other->param_count; p++)
+        if (p < given ? one->params[p].type != other->params[p].type : !other->params[p].has_default)
+            return false;
+    return true;
+}
+
+SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
+                             spyi_text *error) {
+    uint32_t n = function->overloads.count, best = n, ties = 0;
+    bool generic_failed = false;
+    spyi_attempt attempt, winner;
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_TYPE_MISMATCH;
+    uint32_t fitting = 0;
+    bool sized = false;
+    if (n == 0) {
+        spyi_text_add(error, "module '%s' was reloaded and has no function '%s' any more",
+                      function->module->name, function->name);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    uint8_t *sizes =
+        (uint8_t *)calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
+    memset(&winner, 0, sizeof winner);
+    for (uint32_t i = 0; i < n; i++) {
+        const spyi_signature *signature = &function->overloads.items[i];
+        memset(&attempt, 0, sizeof attempt);
+        attempt.function = function;
+        attempt.unit = function->module->unit;
+        attempt.types = function->object.device->types;
+        attempt.values = values;
+        attempt.bound.strict = function->module->strict_broadcasting;
+        attempt.bound.mode = spyi_mode_of(values);
+        attempt.bound.dispatch = values->threads != NULL;
+        attempt.bound.guarded = values->threads && values->threads->guarded;
+        attempt.bound.shader = values->threads && values->threads->shader;
+        attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
+        attempt.bound.names_library = attempt.bound.call_info;
+        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
+        bool good = spyi_bind_overload(&attempt, i);
+        if (!good) {
+            spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
+                          spyi_text_str(&attempt.reason));
+            if (n == 1) status = attempt.status;
+            generic_failed = generic_failed || signature->generic;
+        }
+        for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
+            const spyi_leaf *leaf = &attempt.bound.leaves[l];
+            if (leaf->value >= values->count) continue; // a gradient has its value's sizes
+            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
+            while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
+                sized_dims++;
+            if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
+        }
+        fitting += good;
+        sized = sized || (good && attempt.sized);
+        bool better = false, equal = false;
+        if (good && best < n) {
+            uint32_t missing = spyi_defaulted(&attempt, i), best_missing = spyi_defaulted(&winner, best);
+            bool generic = signature->generic, best_generic = function->overloads.items[best].generic;
+            if (attempt.misfit != winner.misfit) better = winner.misfit;
+            else if (attempt.cost != winner.cost) better = attempt.cost < winner.cost;
+            else if (missing != best_missing) better = missing < best_missing;
+            else if (generic != best_generic) better = !generic;
+            else equal = true;
+        }
+        if (good && (best == n || better)) {
+            spyi_bound_free(&winner.bound);
+            spyi_text_free(&winner.reason);
+            winner = attempt;
+            best = i;
+            ties = 1;
+            spyi_text_clear(&tied);
+            spyi_text_add(&tied, "\n    %s", signature->display);
+            continue;
+        }
+        if (equal) {
+            ties++;
+            spyi_text_add(&tied, "\n    %s", signature->display);
+        }
+        spyi_bound_free(&attempt.bound);
+        spyi_text_free(&attempt.reason);
+    }
+    for (uint32_t i = 0; best < n && ties == 1 && i < n; i++) {
+        const spyi_signature *other = &function->overloads.items[i];
+        if (i != best &&
+            spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
+            spyi_text_add(&twins, "\n    %s", other->display);
+    }
+    if (!sizes) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(error, "out of host memory");
+    } else if (twins.size) {
+        status = SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
+                      function->overloads.items[best].display, spyi_text_str(&twins));
+    } else if (best < n && ties == 1) {
+        for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
+        *bound = winner.bound;
+        bound->sizes = sized ? sizes : NULL;
+        if (sized) sizes = NULL;
+        memset(&winner.bound, 0, sizeof winner.bound);
+        status = SPY_OK;
+    } else if (best < n) {
+        status = winner.misfit ? SPY_ERROR_SHAPE_MISMATCH : SPY_ERROR_AMBIGUOUS;
+        spyi_text_add(error,
+                      winner.misfit
+                          ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
+                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                      ties, spyi_text_str(&tied));
+    } else {
+        spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
+                      spyi_text_str(&reasons));
+        if (generic_failed && function->overloads.items[0].callee == SPYI_CALLEE_FUNCTION)
+            spyi_add_compiler_notes(function, values, error);
+    }
+    free(sizes);
+    spyi_bound_free(&winner.bound);
+    spyi_text_free(&winner.reason);
+    spyi_text_free(&reasons);
+    spyi_text_free(&tied);
+    spyi_text_free(&twins);
+    return status;
+}

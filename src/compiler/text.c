@@ -1,0 +1,75 @@
+// What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
+// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0.
+#include "compiler/internal.h"
+
+static bool spyi_text_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
+// and without doubled underscores.
+static bool spyi_text_is(const char *at, const char *name, size_t size) {
+    size_t i = 0;
+    char before = 0;
+    for (; i < size; i++) {
+        if (name[i] == '_' && before == '_') continue;
+        if (*at++ != name[i]) return false;
+        before = name[i];
+    }
+    if (before != '_' && *at++ != '_') return false;
+    if (*at < '0' || *at > '9') return false;
+    while (*at >= '0' && *at <= '9') at++;
+    return !spyi_text_word(*at);
+}
+
+// Whether the text has `before`, a number if `counted`, `then`, and that name.
+static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name,
+                          size_t size) {
+    for (const char *c = strstr(body, before); c; c = strstr(c + 1, before)) {
+        const char *at = c + strlen(before);
+        while (*then && *at >= '0' && *at <= '9') at++;
+        if (strncmp(at, then, strlen(then)) == 0 && spyi_text_is(at + strlen(then), name, size)) return true;
+    }
+    return false;
+}
+
+static bool spyi_text_uses(const char *body, const spyi_input *input) {
+    size_t root = strcspn(input->path, ".[");
+    const char *last = strrchr(input->path, '.');
+    bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
+    if (input->parameter && !holder) return true; // an argument is there whether it is used or not
+    if (!spyi_text_has(body, "globalParams_", "->", input->path, root)) return false;
+    if (!last) return true;
+    size_t size = strcspn(++last, "[");
+    return spyi_text_has(body, "->", "", last, size) || spyi_text_has(body, ".", "", last, size);
+}
+
+bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
+                         spyi_text *messages) {
+    bool used[SPYI_MOST_UNIFORMS] = { false };
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t uniform = bindings[i].binding;
+        if (!spyi_text_uses(body, p)) continue;
+        if (p->kind == SPYI_INPUT_FOREIGN) {
+            spyi_text_add(
+                messages,
+                "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                p->path, p->type->display);
+            return false;
+        }
+        if (p->kind != SPYI_INPUT_DATA || uniform >= inputs->uniform_count) continue;
+        p->used = true;
+        p->slot = (int32_t)uniform;
+        for (uint32_t at = uniform;
+             at < inputs->uniform_count && !used[at];) { // with all that hold its address
+            used[at] = true;
+            at = inputs->uniform_place[at].holder;
+        }
+    }
+    for (uint32_t i = 0; i < inputs->uniform_count; i++)
+        if (!used[i]) inputs->uniform_size[i] = 0;
+    while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
+    return true;
+}

@@ -1,0 +1,35 @@
+// The CUDA backend's table.
+#include "cuda/internal.h"
+
+// In the order of struct spyi_backend.
+// clang-format off
+static const struct spyi_backend spyi_cuda_table = {
+    "cuda",
+    spyi_cuda_enumerate,
+    spyi_cuda_create,
+    spyi_cuda_destroy,
+    spyi_cuda_allocate_chunk,
+    spyi_cuda_free_chunk,
+    spyi_cuda_create_kernel,
+    spyi_cuda_destroy_kernel,
+    spyi_cuda_dispatch,
+    spyi_cuda_copy,
+    spyi_cuda_fill,
+    spyi_cuda_upload,
+    spyi_cuda_download,
+    spyi_cuda_time_begin,
+    spyi_cuda_time_end,
+    spyi_cuda_time_elapsed,
+    spyi_cuda_open_submit,
+    spyi_cuda_finished_submit,
+    spyi_cuda_submit,
+    spyi_cuda_wait,
+    spyi_cuda_label,
+    spyi_cuda_time_mark,
+    spyi_cuda_time_store,
+};
+// clang-format on
+
+const spy_backend *spy_cuda_backend(void) {
+    return &spyi_cuda_table;
+}

@@ -1,0 +1,140 @@
+// The CUDA driver API as far as it is used, declared here: no toolkit is needed to build. Opened at run time.
+// Source: the CUDA Driver API's reference manual. Every symbol here is in drivers from CUDA 11.4 on.
+#ifndef SPYI_CUDA_DRIVER_API_H
+#define SPYI_CUDA_DRIVER_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef _WIN32
+#define SPYI_CU_CALL __stdcall
+#else
+#define SPYI_CU_CALL
+#endif
+
+typedef int spyi_cu_result; // CUresult
+typedef int spyi_cu_device; // CUdevice
+typedef struct spyi_cu_context_object *spyi_cu_context;
+typedef struct spyi_cu_module_object *spyi_cu_module;
+typedef struct spyi_cu_function_object *spyi_cu_function;
+typedef struct spyi_cu_stream_object *spyi_cu_stream;
+typedef struct spyi_cu_event_object *spyi_cu_event;
+typedef uint64_t spyi_cu_pointer; // CUdeviceptr
+
+enum {
+    SPYI_CU_OK = 0,
+    SPYI_CU_OUT_OF_MEMORY = 2,
+    SPYI_CU_NO_DEVICE = 100,
+    SPYI_CU_INVALID_CONTEXT = 201,
+    SPYI_CU_NO_BINARY_FOR_GPU = 209,
+    SPYI_CU_UNSUPPORTED_PTX = 222,
+    SPYI_CU_NOT_READY = 600,
+    SPYI_CU_ILLEGAL_ADDRESS = 700,         // this and the next ones: the context is dead
+    SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // not this one
+    SPYI_CU_LAUNCH_TIMEOUT = 702,
+    SPYI_CU_CONTEXT_DESTROYED = 709,
+    SPYI_CU_ASSERT = 710,
+    SPYI_CU_HARDWARE_STACK_ERROR = 714,
+    SPYI_CU_ILLEGAL_INSTRUCTION = 715,
+    SPYI_CU_MISALIGNED_ADDRESS = 716,
+    SPYI_CU_INVALID_ADDRESS_SPACE = 717,
+    SPYI_CU_INVALID_PC = 718,
+    SPYI_CU_LAUNCH_FAILED = 719,
+    SPYI_CU_ECC_UNCORRECTABLE = 214,
+    SPYI_CU_NVLINK_UNCORRECTABLE = 220
+};
+
+enum { // CUdevice_attribute
+    SPYI_CU_MAX_THREADS_PER_BLOCK = 1,
+    SPYI_CU_MAX_GRID_DIM_X = 5,
+    SPYI_CU_WARP_SIZE = 10,
+    SPYI_CU_INTEGRATED = 18,
+    SPYI_CU_CAN_MAP_HOST_MEMORY = 19,
+    SPYI_CU_UNIFIED_ADDRESSING = 41,
+    SPYI_CU_CAPABILITY_MAJOR = 75,
+    SPYI_CU_CAPABILITY_MINOR = 76
+};
+
+enum { // others
+    SPYI_CU_STREAM_NON_BLOCKING = 1,
+    SPYI_CU_EVENT_DEFAULT = 0,
+    SPYI_CU_EVENT_DISABLE_TIMING = 2,
+    SPYI_CU_HOST_ALLOC_PORTABLE = 1,
+    SPYI_CU_HOST_ALLOC_MAPPED = 2,
+    SPYI_CU_POINTER_MEMORY_TYPE = 2,
+    SPYI_CU_POINTER_DEVICE_ORDINAL = 9,
+    SPYI_CU_POINTER_RANGE_START = 11,
+    SPYI_CU_POINTER_RANGE_SIZE = 12,
+    SPYI_CU_MEMORY_TYPE_HOST = 1,
+    SPYI_CU_FUNC_MAX_THREADS = 0,
+    SPYI_CU_FUNC_REGISTERS = 4
+};
+
+// X(name, symbol, arguments)
+#define SPYI_CU_FUNCTIONS(X)                                                                                 \
+    X(Init, "cuInit", (unsigned flags))                                                                      \
+    X(DriverGetVersion, "cuDriverGetVersion", (int *version))                                                \
+    X(GetErrorName, "cuGetErrorName", (spyi_cu_result result, const char **name))                            \
+    X(GetErrorString, "cuGetErrorString", (spyi_cu_result result, const char **text))                        \
+    X(DeviceGetCount, "cuDeviceGetCount", (int *count))                                                      \
+    X(DeviceGet, "cuDeviceGet", (spyi_cu_device * device, int ordinal))                                      \
+    X(DeviceGetName, "cuDeviceGetName", (char *name, int size, spyi_cu_device device))                       \
+    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *value, int attribute, spyi_cu_device device))        \
+    X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, spyi_cu_device device))                        \
+    X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (spyi_cu_context * context, spyi_cu_device device))      \
+    X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (spyi_cu_device device))                            \
+    X(CtxGetCurrent, "cuCtxGetCurrent", (spyi_cu_context * context))                                         \
+    X(CtxSetCurrent, "cuCtxSetCurrent", (spyi_cu_context context))                                           \
+    X(CtxPushCurrent, "cuCtxPushCurrent_v2", (spyi_cu_context context))                                      \
+    X(CtxPopCurrent, "cuCtxPopCurrent_v2", (spyi_cu_context * context))                                      \
+    X(CtxGetDevice, "cuCtxGetDevice", (spyi_cu_device * device))                                             \
+    X(ModuleLoadData, "cuModuleLoadData", (spyi_cu_module * module, const void *image))                      \
+    X(ModuleUnload, "cuModuleUnload", (spyi_cu_module module))                                               \
+    X(ModuleGetFunction, "cuModuleGetFunction",                                                              \
+      (spyi_cu_function * function, spyi_cu_module module, const char *name))                                \
+    X(ModuleGetGlobal, "cuModuleGetGlobal_v2",                                                               \
+      (spyi_cu_pointer * address, size_t * size, spyi_cu_module module, const char *name))                   \
+    X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, spyi_cu_function function))        \
+    X(LaunchKernel, "cuLaunchKernel",                                                                        \
+      (spyi_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
+       unsigned bz, unsigned shared, spyi_cu_stream stream, void **params, void **extra))                    \
+    X(MemAlloc, "cuMemAlloc_v2", (spyi_cu_pointer * address, size_t size))                                   \
+    X(MemFree, "cuMemFree_v2", (spyi_cu_pointer address))                                                    \
+    X(MemGetInfo, "cuMemGetInfo_v2", (size_t * unused, size_t * total))                                      \
+    X(MemHostAlloc, "cuMemHostAlloc", (void **memory, size_t size, unsigned flags))                          \
+    X(MemFreeHost, "cuMemFreeHost", (void *memory))                                                          \
+    X(MemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2",                                               \
+      (spyi_cu_pointer * address, void *memory, unsigned flags))                                             \
+    X(MemcpyAsync, "cuMemcpyAsync",                                                                          \
+      (spyi_cu_pointer to, spyi_cu_pointer from, size_t size, spyi_cu_stream stream))                        \
+    X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                                               \
+      (spyi_cu_pointer to, const void *from, size_t size, spyi_cu_stream stream))                            \
+    X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                                                               \
+      (void *to, spyi_cu_pointer from, size_t size, spyi_cu_stream stream))                                  \
+    X(MemsetD32Async, "cuMemsetD32Async",                                                                    \
+      (spyi_cu_pointer to, unsigned value, size_t count, spyi_cu_stream stream))                             \
+    X(StreamCreate, "cuStreamCreate", (spyi_cu_stream * stream, unsigned flags))                             \
+    X(StreamDestroy, "cuStreamDestroy_v2", (spyi_cu_stream stream))                                          \
+    X(StreamSynchronize, "cuStreamSynchronize", (spyi_cu_stream stream))                                     \
+    X(StreamWaitEvent, "cuStreamWaitEvent", (spyi_cu_stream stream, spyi_cu_event event, unsigned flags))    \
+    X(StreamGetCtx, "cuStreamGetCtx", (spyi_cu_stream stream, spyi_cu_context * context))                    \
+    X(EventCreate, "cuEventCreate", (spyi_cu_event * event, unsigned flags))                                 \
+    X(EventDestroy, "cuEventDestroy_v2", (spyi_cu_event event))                                              \
+    X(EventRecord, "cuEventRecord", (spyi_cu_event event, spyi_cu_stream stream))                            \
+    X(EventQuery, "cuEventQuery", (spyi_cu_event event))                                                     \
+    X(EventSynchronize, "cuEventSynchronize", (spyi_cu_event event))                                         \
+    X(EventElapsedTime, "cuEventElapsedTime", (float *ms, spyi_cu_event from, spyi_cu_event to))             \
+    X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))
+
+typedef struct spyi_cu_driver {
+    void *library; // stays open: contexts may outlive us
+    int version;   // 13000 for CUDA 13.0
+#define SPYI_CU_MEMBER(name, symbol, arguments) spyi_cu_result(SPYI_CU_CALL *name) arguments;
+    SPYI_CU_FUNCTIONS(SPYI_CU_MEMBER)
+#undef SPYI_CU_MEMBER
+} spyi_cu_driver;
+
+// The least driver: its symbols, and cubins of the NVRTC that goes with it.
+#define SPYI_CU_LEAST_VERSION 11040
+
+#endif // SPYI_CUDA_DRIVER_API_H

@@ -1,0 +1,234 @@
+// The CUDA backend's own types and the functions that its files share. Data flow: driver.c opens the driver, device.c makes
+// the device, nvrtc.c and prelude.c compile text, kernel.c launches, memory.c and transfer.c move data, stream.c counts
+// what is done. Work goes to one stream, in order: barriers have nothing to do.
+#ifndef SPYI_CUDA_INTERNAL_H
+#define SPYI_CUDA_INTERNAL_H
+
+#include "api/cuda.h"
+#include "backend/backend.h"
+#include "cuda/driver_api.h"
+
+#if UINTPTR_MAX < UINT64_MAX
+#error "slangpy_cuda.h needs a 64-bit target, as CUDA does"
+#endif
+
+#define SPYI_CUDA_BATCHES 64u     // batches in flight; the next one waits for the oldest
+#define SPYI_CUDA_BATCH_WORK 256u // operations after which a batch ends in any case: then its pages come back
+#define SPYI_CUDA_BATCH_BYTES (4u << 20)        // the same for bytes of its pages
+#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // of pinned memory for small uploads and parameters in memory
+#define SPYI_CUDA_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
+#define SPYI_CUDA_STAGING_SIZE ((size_t)16 << 20)
+#define SPYI_CUDA_STAGING_COUNT 4u
+#define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
+#define SPYI_CUDA_MOST_PARAMS 64u
+
+// >>nvrtc.c: NVRTC, opened at run time
+
+// X(name, arguments); all have been there since CUDA 11.2.
+#define SPYI_NVRTC_FUNCTIONS(X)                                                                              \
+    X(Version, (int *major, int *minor))                                                                     \
+    X(GetNumSupportedArchs, (int *count))                                                                    \
+    X(GetSupportedArchs, (int *archs))                                                                       \
+    X(CreateProgram, (void **program, const char *source, const char *name, int header_count,                \
+                      const char *const *headers, const char *const *names))                                 \
+    X(DestroyProgram, (void **program))                                                                      \
+    X(CompileProgram, (void *program, int count, const char *const *options))                                \
+    X(GetProgramLogSize, (void *program, size_t *size))                                                      \
+    X(GetProgramLog, (void *program, char *log))                                                             \
+    X(GetCUBINSize, (void *program, size_t *size))                                                           \
+    X(GetCUBIN, (void *program, char *data))                                                                 \
+    X(GetPTXSize, (void *program, size_t *size))                                                             \
+    X(GetPTX, (void *program, char *data))
+
+#define SPYI_NVRTC_MOST_ARCHS 64
+
+typedef struct spyi_nvrtc {
+    void *library; // NULL: not opened. Stays open until the process ends
+    char path[512];
+    int major, minor;
+    int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 for sm_90
+    int arch_count;
+#define SPYI_NVRTC_MEMBER(name, arguments) int(*name) arguments;
+    SPYI_NVRTC_FUNCTIONS(SPYI_NVRTC_MEMBER)
+#undef SPYI_NVRTC_MEMBER
+} spyi_nvrtc;
+
+// Opens the library: `path`, or SLANGPY_NVRTC_LIBRARY, or what the search finds. Else SPY_ERROR_NO_COMPILER, and all places
+// that were tried.
+SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
+// The device code of one program for compute capability `arch` (90): a cubin, or PTX of an older one if this NVRTC is
+// older than the device. false: `log` has the compiler's words.
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
+                            const char *const *options, int option_count, spyi_text *code, spyi_text *log);
+
+// >>prelude.c: from a kernel's text to device code
+
+// Compiles desc->code, CUDA text. *entry: the kernel's name in the result, to be freed. Of a failure, `error` has the
+// compiler's words; when our own prelude did not do, `ctx` hears of it.
+SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const spyi_nvrtc *nvrtc, int arch,
+                                     const spyi_kernel_desc *desc, spyi_text *code, char **entry,
+                                     spyi_text *error);
+
+// >>the device
+
+// Pinned memory of a batch, with as much device memory beside it.
+typedef struct spyi_cuda_page {
+    struct spyi_cuda_page *next;
+    char *host;
+    spyi_cu_pointer device;
+    size_t size, used;
+} spyi_cuda_page;
+
+// Work that was begun together. Number n uses slot n % SPYI_CUDA_BATCHES.
+typedef struct spyi_cuda_batch {
+    spyi_cu_event event;
+    uint64_t number; // of the last batch that used the slot; 0: none
+    spyi_cuda_page *pages;
+} spyi_cuda_batch;
+
+typedef struct spyi_cuda_staging {
+    void *host;
+    size_t size;         // bytes; 0: not allocated yet
+    spyi_cu_event event; // recorded behind its last use
+    bool used;
+} spyi_cuda_staging;
+
+typedef struct spyi_cuda_kernel {
+    spyi_cu_module module;
+    spyi_cu_function function;
+    spyi_cu_pointer globals; // of the module's global parameters; 0: none
+    size_t globals_size;
+    uint32_t group[3];
+    uint32_t block_size;
+    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets in the block
+    uint32_t uniform_count;
+    spyi_uniform_place *places; // of each
+    bool block_by_address;
+    char label[64]; // cut off
+} spyi_cuda_kernel;
+
+typedef struct spyi_cuda_gpu {
+    spyi_gpu_base base; // first
+    spyi_cu_driver cu;
+    spyi_cu_device device;
+    spyi_cu_context context;
+    bool primary;      // the context is retained, not given
+    bool made_current; // on a thread that had no context
+    bool lost;
+    int arch; // compute capability: 90 for 9.0
+
+    spyi_cu_stream stream, own_stream;
+    spyi_cu_stream lane; // downloads that wait for less than all
+
+    // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
+    uint64_t open;
+    uint64_t finished; // as last seen
+    uint32_t work;     // operations in the open batch
+    size_t work_bytes; // in its pages
+    spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
+    spyi_cuda_page *free_pages;
+
+    char recent_label[SPYI_CUDA_RECENT][64]; // of the last kernels, a ring
+    uint64_t recent_batch[SPYI_CUDA_RECENT];
+    uint32_t recent_count; // of all kernels
+
+    spyi_cuda_staging upload[SPYI_CUDA_STAGING_COUNT], download[SPYI_CUDA_STAGING_COUNT];
+    uint32_t upload_next;
+    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL: none yet
+
+    spyi_cu_event time_events[2]; // made when first used
+    int timing;                   // 0: never begun, 1: begun, 2: ended
+    spyi_cu_module mark_module;   // the kernel that notes the time
+    spyi_cu_function mark;
+    spyi_cu_pointer marks;
+
+    spyi_mutex nvrtc_lock;
+    spyi_nvrtc nvrtc;
+    char *nvrtc_path; // of the desc
+} spyi_cuda_gpu;
+
+// >>driver.c
+SPYI_FN spy_status spyi_cu_open(const char *path, spyi_cu_driver *cu, spyi_text *error);
+// "cuMemAlloc gave CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
+SPYI_FN void spyi_cu_say(const spyi_cu_driver *cu, spyi_cu_result result, const char *what, spyi_text *error);
+
+// >>device.c
+SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                    spyi_text *error);
+SPYI_FN void spyi_cuda_destroy(spyi_gpu *gpu);
+// Append what failed and return the status that goes with it; a dead context marks the device lost.
+SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
+                                  spyi_text *error);
+// Every way in: makes the device's context current. The result goes to the leave.
+SPYI_FN bool spyi_cuda_enter_slowly(spyi_cuda_gpu *gpu, spyi_cu_context now);
+static inline bool spyi_cuda_enter(spyi_cuda_gpu *gpu) {
+    spyi_cu_context now = NULL;
+    (void)gpu->cu.CtxGetCurrent(&now);
+    return SPYI_LIKELY(now == gpu->context) ? false : spyi_cuda_enter_slowly(gpu, now);
+}
+static inline void spyi_cuda_leave(spyi_cuda_gpu *gpu, bool pushed) {
+    spyi_cu_context ours;
+    if (pushed) (void)gpu->cu.CtxPopCurrent(&ours);
+}
+static inline spyi_cuda_gpu *spyi_cuda_cast(spyi_gpu *gpu) {
+    return (spyi_cuda_gpu *)(void *)gpu;
+}
+
+// >>stream.c
+SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu);
+SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *error);
+// After each operation in the stream: full batches end.
+SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                      spyi_text *error);
+SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
+SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
+SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
+SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
+
+// >>time.c
+SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu);
+SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, spyi_label kind, const char *name, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count,
+                                        bool barrier, spyi_text *error);
+
+// >>memory.c
+SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
+                                            spyi_chunk *chunk, spyi_text *error);
+SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
+// `size` bytes of a page that live as long as the open batch.
+SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
+                                        spyi_text *error);
+SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
+SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
+
+// >>kernel.c
+SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                           spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+
+// >>transfer.c
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
+                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                  spyi_text *error);
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                  uint32_t pattern, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, const void *data,
+                                    uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error);
+// Device memory of at most SPYI_CUDA_SMALL_UPLOAD bytes, in the order of `stream`; waits.
+SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_pointer from, size_t size,
+                                        spyi_cu_stream stream, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu);
+
+#endif // SPYI_CUDA_INTERNAL_H

@@ -1,0 +1,114 @@
+// Bringing one's own: streams, the context, tensors over the program's device memory.
+#include "cuda/internal.h"
+
+static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *function) {
+    spyi_cuda_gpu *gpu;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    gpu = (spyi_cuda_gpu *)(void *)spyi_device_gpu(device, "cuda", function);
+    if (gpu == NULL) spyi_leave(device);
+    return gpu;
+}
+
+spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
+    static const char function[] = "spy_cuda_set_stream";
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status;
+    bool pushed;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    pushed = spyi_cuda_enter(gpu);
+    status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)stream, &error);
+    spyi_cuda_leave(gpu, pushed);
+    if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return status;
+}
+
+void *spy_cuda_get_stream(spy_device *device) {
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, "spy_cuda_get_stream");
+    void *stream = gpu != NULL ? (void *)gpu->stream : NULL;
+    if (gpu != NULL) spyi_leave(device);
+    return stream;
+}
+
+void *spy_cuda_get_context(spy_device *device) {
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, "spy_cuda_get_context");
+    void *context = gpu != NULL ? (void *)gpu->context : NULL;
+    if (gpu != NULL) spyi_leave(device);
+    return context;
+}
+
+spy_status spy_cuda_make_current(spy_device *device) {
+    static const char function[] = "spy_cuda_make_current";
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
+    spyi_cu_result result;
+    spy_status status = SPY_OK;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    result = gpu->cu.CtxSetCurrent(gpu->context);
+    if (result != SPYI_CU_OK) {
+        spyi_text error = { NULL, 0, 0 };
+        status = spyi_cuda_fail(gpu, result, "cuCtxSetCurrent", &error);
+        (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(&error));
+        spyi_text_free(&error);
+    }
+    spyi_leave(device);
+    return status;
+}
+
+// The whole allocation, so that tensors over parts of it share their hazards.
+static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t size_bytes,
+                                  spyi_chunk *chunk, spyi_text *error) {
+    int ordinal = -1;
+    spyi_cu_pointer start = 0;
+    size_t size = 0;
+    spyi_cu_result result = gpu->cu.PointerGetAttribute(&ordinal, SPYI_CU_POINTER_DEVICE_ORDINAL, address);
+    memset(chunk, 0, sizeof *chunk);
+    if (result != SPYI_CU_OK || ordinal != gpu->device) {
+        if (result != SPYI_CU_OK)
+            spyi_text_add(error, "0x%llx is no memory of CUDA's", (unsigned long long)address);
+        else
+            spyi_text_add(error, "0x%llx is memory of device %d, this one is device %d, '%s'",
+                          (unsigned long long)address, ordinal + 1, gpu->device + 1,
+                          gpu->base.limits.info.name);
+        return false;
+    }
+    if (gpu->cu.PointerGetAttribute(&start, SPYI_CU_POINTER_RANGE_START, address) != SPYI_CU_OK ||
+        gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
+        start = address; // memory that is mapped otherwise
+        size = (size_t)size_bytes;
+    }
+    if (size_bytes > start + size - address) {
+        spyi_text_add(error, "%llu bytes were given, the allocation has %llu from 0x%llx on",
+                      (unsigned long long)size_bytes, (unsigned long long)(start + size - address),
+                      (unsigned long long)address);
+        return false;
+    }
+    chunk->handle = chunk->address = start;
+    chunk->size = size;
+    return true;
+}
+
+spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
+                                   const spy_tensor_desc *desc) {
+    static const char function[] = "spy_cuda_create_tensor";
+    spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
+    spyi_text error = { NULL, 0, 0 };
+    spy_tensor *tensor = NULL;
+    spyi_chunk chunk;
+    bool pushed;
+    if (gpu == NULL) return NULL;
+    pushed = spyi_cuda_enter(gpu);
+    if (address == 0 || desc == NULL || desc->data != NULL)
+        (void)spyi_fail(gpu->base.ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s", function,
+                        address == 0   ? "the address is 0"
+                        : desc == NULL ? "desc is NULL"
+                                       : "desc->data must be NULL: the memory has the contents");
+    else if (!spyi_cuda_find_memory(gpu, address, size_bytes, &chunk, &error))
+        (void)spyi_fail(gpu->base.ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s", function, spyi_text_str(&error));
+    else tensor = spyi_import_tensor(device, function, &chunk, address - chunk.address, size_bytes, desc);
+    spyi_cuda_leave(gpu, pushed);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return tensor;
+}

@@ -1,0 +1,240 @@
+// Kernels: device code to a module, and launches. The hot path is spyi_cuda_dispatch: no allocation, no lock, no formatting.
+#include "cuda/internal.h"
+
+// >>making
+
+// Free-threaded: the first kernel opens NVRTC, under a lock.
+static spy_status spyi_cuda_need_nvrtc(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spy_status status = SPY_OK;
+    spyi_mutex_lock(&gpu->nvrtc_lock);
+    if (gpu->nvrtc.library == NULL) {
+        status = spyi_nvrtc_open(gpu->nvrtc_path, &gpu->nvrtc, error);
+        if (status == SPY_OK)
+            spyi_logf(gpu->base.ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", gpu->nvrtc.major, gpu->nvrtc.minor,
+                      gpu->nvrtc.path);
+    }
+    spyi_mutex_unlock(&gpu->nvrtc_lock);
+    return status;
+}
+
+static spy_status spyi_cuda_check_kernel(const spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc,
+                                         spyi_text *error) {
+    const spyi_limits *limits = &gpu->base.limits;
+    if (!desc->block_by_address && desc->block_size > limits->max_block_bytes) {
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", desc->block_size,
+                      limits->max_block_bytes);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (desc->param_count > SPYI_CUDA_MOST_PARAMS || desc->uniform_count > limits->max_uniforms) {
+        spyi_text_add(error,
+                      "the kernel has %u parameters and %u uniform buffers, at most %u and %u are possible",
+                      desc->param_count, desc->uniform_count, SPYI_CUDA_MOST_PARAMS, limits->max_uniforms);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+// The loaded module, its function, and where its global parameters lie.
+static spy_status spyi_cuda_load(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const spyi_text *code,
+                                 const char *entry, spyi_cuda_kernel *kernel, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, spyi_text_str(code));
+    int most = 0, registers = 0;
+    uint32_t i;
+    if (result != SPYI_CU_OK) {
+        spy_status status = spyi_cuda_fail(gpu, result, "cuModuleLoadData", error);
+        spyi_text_add(error, " for kernel '%s'", kernel->label);
+        if (result == SPYI_CU_NO_BINARY_FOR_GPU || result == SPYI_CU_UNSUPPORTED_PTX)
+            spyi_text_add(
+                error,
+                "; NVRTC %d.%d made it for a driver of CUDA %d.%d: an NVRTC no newer than the driver does",
+                gpu->nvrtc.major, gpu->nvrtc.minor, gpu->cu.version / 1000, gpu->cu.version % 1000 / 10);
+        return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
+    }
+    result = gpu->cu.ModuleGetFunction(&kernel->function, kernel->module, entry);
+    if (result == SPYI_CU_OK)
+        result = gpu->cu.FuncGetAttribute(&most, SPYI_CU_FUNC_MAX_THREADS, kernel->function);
+    if (result == SPYI_CU_OK)
+        result = gpu->cu.FuncGetAttribute(&registers, SPYI_CU_FUNC_REGISTERS, kernel->function);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetFunction", error);
+    if (desc->group_size > (uint32_t)most) {
+        spyi_text_add(error,
+                      "kernel '%s' takes %d registers a thread, so its groups can have %d threads, not %u",
+                      kernel->label, registers, most, desc->group_size);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (i = 0; i < desc->uniform_count; i++) {
+        if (desc->uniform_places[i].holder != SPYI_HOLDER_NONE) continue;
+        result = gpu->cu.ModuleGetGlobal(&kernel->globals, &kernel->globals_size, kernel->module,
+                                         "SLANG_globalParams");
+        if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuModuleGetGlobal", error);
+    }
+    return SPY_OK;
+}
+
+static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+    if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
+    spyi_free(gpu->base.ctx, kernel->places, kernel->uniform_count * sizeof *kernel->places);
+    spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+}
+
+static spyi_cuda_kernel *spyi_cuda_new_kernel(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc) {
+    spyi_cuda_kernel *kernel = (spyi_cuda_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
+    if (kernel == NULL) return NULL;
+    kernel->block_size = desc->block_size;
+    kernel->block_by_address = desc->block_by_address && desc->block_size > 0;
+    kernel->param_count = kernel->block_by_address ? 1 : desc->param_count;
+    if (desc->param_count > 0) memcpy(kernel->params, desc->params, desc->param_count * sizeof *desc->params);
+    memcpy(kernel->group, desc->group, sizeof kernel->group);
+    (void)snprintf(kernel->label, sizeof kernel->label, "%s",
+                   desc->label != NULL ? desc->label : desc->entry);
+    if (desc->uniform_count == 0) return kernel;
+    kernel->places =
+        (spyi_uniform_place *)spyi_allocate(gpu->base.ctx, desc->uniform_count * sizeof *kernel->places);
+    if (kernel->places == NULL) {
+        spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+        return NULL;
+    }
+    kernel->uniform_count = desc->uniform_count;
+    memcpy(kernel->places, desc->uniform_places, desc->uniform_count * sizeof *kernel->places);
+    return kernel;
+}
+
+SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                           spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spyi_cuda_kernel *kernel;
+    spyi_text code = { NULL, 0, 0 };
+    char *entry = NULL;
+    spy_status status = spyi_cuda_check_kernel(gpu, desc, error);
+    *out = NULL;
+    if (status == SPY_OK) status = spyi_cuda_need_nvrtc(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_compile(gpu->base.ctx, &gpu->nvrtc, gpu->arch, desc, &code, &entry, error);
+    kernel = status == SPY_OK ? spyi_cuda_new_kernel(gpu, desc) : NULL;
+    if (status == SPY_OK && kernel == NULL) {
+        spyi_text_add(error, "no host memory for a kernel");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == SPY_OK) {
+        bool pushed = spyi_cuda_enter(gpu);
+        status = spyi_cuda_load(gpu, desc, &code, entry, kernel, error);
+        if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
+        else *out = (spyi_kernel *)(void *)kernel;
+        spyi_cuda_leave(gpu, pushed);
+    }
+    free(entry);
+    spyi_text_free(&code);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_free_kernel(gpu, (spyi_cuda_kernel *)(void *)handle);
+    spyi_cuda_leave(gpu, pushed);
+}
+
+// >>launching
+
+static spy_status spyi_cuda_put(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const void *data, size_t size,
+                                spyi_text *error) {
+    spyi_cu_result result = gpu->cu.MemcpyHtoDAsync(to, data, size, gpu->stream);
+    return result == SPYI_CU_OK ? SPY_OK
+                                : spyi_cuda_fail(gpu, result, "cuMemcpyHtoDAsync of parameters", error);
+}
+
+// Uniform buffers into pages, those that hold others after their addresses are known: they stand before them. The
+// addresses that the block holds go into `block`, a copy.
+static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                         const spyi_uniform *uniforms, char *block, spyi_text *error) {
+    char *host[SPYI_CUDA_MOST_PARAMS];
+    spyi_cu_pointer device[SPYI_CUDA_MOST_PARAMS];
+    spy_status status = SPY_OK;
+    uint32_t i;
+    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
+        const spyi_uniform_place *place = &kernel->places[i];
+        if (uniforms[i].size == 0) continue; // the kernel has no use for it
+        status = spyi_cuda_take_bytes(gpu, uniforms[i].size, &host[i], &device[i], error);
+        if (status != SPY_OK) return status;
+        memcpy(host[i], uniforms[i].data, uniforms[i].size);
+        if (place->holder == SPYI_HOLDER_NONE) device[i] = kernel->globals;
+        else
+            memcpy((place->holder == SPYI_HOLDER_BLOCK ? block : host[place->holder]) + place->offset,
+                   &device[i], sizeof device[i]);
+    }
+    for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
+        size_t size = uniforms[i].size;
+        if (size == 0) continue;
+        if (kernel->places[i].holder == SPYI_HOLDER_NONE && size > kernel->globals_size)
+            size = kernel->globals_size;
+        status = spyi_cuda_put(gpu, device[i], host[i], size, error);
+    }
+    return status;
+}
+
+// What a launch needs beyond the block as it is: uniform buffers, a block in memory.
+static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                    const spyi_dispatch *dispatch, const char **block,
+                                    spyi_cu_pointer *address, spyi_text *error) {
+    char *copy;
+    spy_status status;
+    // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
+    status = spyi_cuda_take_bytes(gpu, kernel->block_size + 8u, &copy, address, error);
+    if (status != SPY_OK) return status;
+    if (kernel->block_size > 0) memcpy(copy, dispatch->block, kernel->block_size);
+    if (kernel->uniform_count > 0)
+        status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, copy, error);
+    if (status == SPY_OK && kernel->block_by_address)
+        status = spyi_cuda_put(gpu, *address, copy, kernel->block_size, error);
+    *block = kernel->block_by_address ? (const char *)address : copy;
+    return status;
+}
+
+static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
+                                   const spyi_dispatch *dispatch, spyi_text *error) {
+    const char *block = (const char *)dispatch->block;
+    const uint32_t *groups = dispatch->groups;
+    uint32_t counts[3], i, slot;
+    void *params[SPYI_CUDA_MOST_PARAMS];
+    spyi_cu_pointer address = 0;
+    spyi_cu_result result;
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status != SPY_OK) return status;
+    if (!SPYI_LIKELY(kernel->uniform_count == 0 && !kernel->block_by_address)) {
+        status = spyi_cuda_prepare(gpu, kernel, dispatch, &block, &address, error);
+        if (status != SPY_OK) return status;
+    }
+    if (!SPYI_LIKELY(dispatch->indirect == 0)) {
+        // CUDA reads no group counts from memory: the host does, and waits for all work before.
+        status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
+                                      sizeof counts, gpu->stream, error);
+        if (status != SPY_OK) return status;
+        groups = counts;
+    }
+    for (i = 0; i < kernel->param_count; i++) // the driver only reads
+        params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
+    if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
+        result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
+                                      kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
+        if (!SPYI_LIKELY(result == SPYI_CU_OK)) {
+            status = spyi_cuda_fail(gpu, result, "cuLaunchKernel", error);
+            spyi_text_add(error, " for kernel '%s', %u x %u x %u groups of %u x %u x %u threads",
+                          kernel->label, groups[0], groups[1], groups[2], kernel->group[0], kernel->group[1],
+                          kernel->group[2]);
+            return status;
+        }
+    }
+    gpu->base.stats.dispatches++;
+    slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
+    memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
+    gpu->recent_batch[slot] = gpu->open;
+    return spyi_cuda_worked(gpu, error);
+}
+
+SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispatch, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}

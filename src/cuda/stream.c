@@ -1,0 +1,201 @@
+// The stream and how far it is: an event behind each batch of work. Launches reach the GPU at once; what a batch is good
+// for is to know when pages and blocks of the pool are free again.
+#include "cuda/internal.h"
+
+SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(!gpu->lost)) return SPY_OK;
+    spyi_text_add(error, "the device was lost earlier");
+    return SPY_ERROR_DEVICE_LOST;
+}
+
+// >>batches
+
+static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // the open batch has its slot, but not its number yet
+        if (gpu->batches[i].number <= gpu->finished && i != gpu->open % SPYI_CUDA_BATCHES)
+            spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
+}
+
+static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
+    while (gpu->finished + 1 < gpu->open && !gpu->lost) {
+        spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
+        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // a fault is found by whoever waits
+        gpu->finished++;
+    }
+    return gpu->finished;
+}
+
+static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi_text *error) {
+    spyi_cu_result result;
+    if (number <= gpu->finished) return SPY_OK;
+    result = gpu->cu.EventSynchronize(gpu->batches[number % SPYI_CUDA_BATCHES].event);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventSynchronize", error);
+    if (number > gpu->finished) gpu->finished = number;
+    return SPY_OK;
+}
+
+// The open batch is over; the slot of the next one is made free.
+static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cuda_batch *next = &gpu->batches[(gpu->open + 1) % SPYI_CUDA_BATCHES];
+    spy_status status = SPY_OK;
+    gpu->batches[gpu->open % SPYI_CUDA_BATCHES].number = gpu->open;
+    gpu->open++;
+    gpu->work = 0;
+    gpu->work_bytes = 0;
+    gpu->base.stats.submits++;
+    if (next->number > gpu->finished) status = spyi_cuda_wait_event(gpu, next->number, error);
+    spyi_cuda_collect(gpu);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result;
+    if (gpu->work == 0) return SPY_OK;
+    result = gpu->cu.EventRecord(gpu->batches[gpu->open % SPYI_CUDA_BATCHES].event, gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuEventRecord", error);
+    return spyi_cuda_next_batch(gpu, error);
+}
+
+SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
+    if (SPYI_LIKELY(++gpu->work < SPYI_CUDA_BATCH_WORK && gpu->work_bytes < SPYI_CUDA_BATCH_BYTES))
+        return SPY_OK;
+    return spyi_cuda_end_batch(gpu, error);
+}
+
+// >>waiting
+
+// All that there is: the one wait that needs no event.
+static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
+    gpu->finished = gpu->work > 0 ? gpu->open : gpu->open - 1;
+    if (gpu->work > 0) return spyi_cuda_next_batch(gpu, error);
+    spyi_cuda_collect(gpu);
+    return SPY_OK;
+}
+
+static spy_status spyi_cuda_wait_time(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                      spyi_text *error) {
+    uint64_t begin = spyi_time_ns();
+    do {
+        spyi_cu_result result;
+        if (spyi_cuda_poll(gpu) >= number) return SPY_OK;
+        result = gpu->cu.EventQuery(gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES].event);
+        if (result != SPYI_CU_OK && result != SPYI_CU_NOT_READY)
+            return spyi_cuda_fail(gpu, result, "cuEventQuery", error);
+    } while (spyi_time_ns() - begin < timeout_ns);
+    spyi_text_add(error, "the work had not finished when the time was over");
+    return SPY_ERROR_NOT_READY;
+}
+
+SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
+                                      spyi_text *error) {
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status != SPY_OK || number <= gpu->finished) return status;
+    bool all = number >= gpu->open || (number + 1 == gpu->open && gpu->work == 0);
+    if (timeout_ns == UINT64_MAX && all) return spyi_cuda_wait_all(gpu, error);
+    if (number >= gpu->open) {
+        status = spyi_cuda_end_batch(gpu, error);
+        if (status != SPY_OK) return status;
+        number = gpu->open - 1;
+    }
+    if (timeout_ns != UINT64_MAX) return spyi_cuda_wait_time(gpu, number, timeout_ns, error);
+    return spyi_cuda_wait_event(gpu, number, error);
+}
+
+// >>the table's
+
+SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *base) {
+    return spyi_cuda_cast(base)->open;
+}
+
+SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *base) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    uint64_t finished;
+    bool pushed;
+    if (gpu->lost) return gpu->open - 1; // nothing of a lost device runs any more
+    if (gpu->finished + 1 >= gpu->open) return gpu->finished;
+    pushed = spyi_cuda_enter(gpu);
+    finished = spyi_cuda_poll(gpu);
+    spyi_cuda_leave(gpu, pushed);
+    return finished;
+}
+
+SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *base, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    bool pushed;
+    if (status != SPY_OK || gpu->work == 0) return status;
+    pushed = spyi_cuda_enter(gpu);
+    status = spyi_cuda_end_batch(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *base, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_wait_for(gpu, submit, timeout_ns, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>streams
+
+// The new stream begins where the old one ends.
+SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    spyi_cu_context context = NULL;
+    spyi_cu_result result;
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status != SPY_OK) return status;
+    if (stream == NULL) stream = gpu->own_stream;
+    if (stream == gpu->stream) return SPY_OK;
+    if ((uintptr_t)stream > 2) { // the default streams' handles are of whatever context is current
+        result = gpu->cu.StreamGetCtx(stream, &context);
+        if (result != SPYI_CU_OK || context != gpu->context) {
+            if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
+            else
+                spyi_text_add(error, "the stream is of another context than the device '%s'",
+                              gpu->base.limits.info.name);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+    }
+    if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
+        gpu->stream = stream;
+        return SPY_OK;
+    }
+    gpu->work++; // the batch ends here even if it is empty: its event is what the new stream waits for
+    status = spyi_cuda_end_batch(gpu, error);
+    if (status != SPY_OK) return status;
+    result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->open - 1) % SPYI_CUDA_BATCHES].event, 0);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
+    gpu->stream = stream;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.StreamCreate(&gpu->own_stream, SPYI_CU_STREAM_NON_BLOCKING);
+    uint32_t i;
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamCreate(&gpu->lane, SPYI_CU_STREAM_NON_BLOCKING);
+    for (i = 0; i < SPYI_CUDA_BATCHES && result == SPYI_CU_OK; i++)
+        result = gpu->cu.EventCreate(&gpu->batches[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
+    for (i = 0; i < SPYI_CUDA_STAGING_COUNT && result == SPYI_CU_OK; i++) {
+        result = gpu->cu.EventCreate(&gpu->upload[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
+        if (result == SPYI_CU_OK)
+            result = gpu->cu.EventCreate(&gpu->download[i].event, SPYI_CU_EVENT_DISABLE_TIMING);
+    }
+    gpu->stream = gpu->own_stream;
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamCreate", error);
+}
+
+SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu) {
+    uint32_t i;
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) {
+        spyi_cuda_free_pages(gpu, &gpu->batches[i].pages);
+        if (gpu->batches[i].event != NULL) (void)gpu->cu.EventDestroy(gpu->batches[i].event);
+    }
+    spyi_cuda_free_pages(gpu, &gpu->free_pages);
+    if (gpu->lane != NULL) (void)gpu->cu.StreamDestroy(gpu->lane);
+    if (gpu->own_stream != NULL) (void)gpu->cu.StreamDestroy(gpu->own_stream);
+}

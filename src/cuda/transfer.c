@@ -1,0 +1,279 @@
+// Copies, fills, and host memory to and from the device. Uploads go through the stream in the order of work, by pinned
+// memory; downloads wait for what they read and no more, on a stream of their own. Large ones run in pieces: the CPU copies
+// one, with several threads, while the GPU transfers another. Host memory that the program has pinned goes without.
+#include "cuda/internal.h"
+
+#define SPYI_CUDA_COPY_THREADS 8u                 // an H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
+#define SPYI_CUDA_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
+
+// >>copying by the CPU
+
+typedef struct spyi_cuda_copy_job {
+    char *to;
+    const char *from;
+    size_t size;
+    spyi_thread thread;
+    bool started;
+} spyi_cuda_copy_job;
+
+static void spyi_cuda_copy_part(void *arg) {
+    spyi_cuda_copy_job *job = (spyi_cuda_copy_job *)arg;
+    memcpy(job->to, job->from, job->size);
+}
+
+// memcpy by several threads. One that cannot be started has its part copied here.
+static void spyi_cuda_copy_memory(void *to, const void *from, size_t size) {
+    spyi_cuda_copy_job jobs[SPYI_CUDA_COPY_THREADS];
+    size_t part = spyi_align(size / SPYI_CUDA_COPY_THREADS, 4096), begin = 0;
+    uint32_t i;
+    if (size < SPYI_CUDA_COPY_PARALLEL) {
+        memcpy(to, from, size);
+        return;
+    }
+    for (i = 0; i < SPYI_CUDA_COPY_THREADS; i++) {
+        bool last = i + 1 == SPYI_CUDA_COPY_THREADS;
+        jobs[i].to = (char *)to + begin;
+        jobs[i].from = (const char *)from + begin;
+        jobs[i].size = last ? size - begin : part;
+        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_cuda_copy_part, &jobs[i]);
+        if (!jobs[i].started) spyi_cuda_copy_part(&jobs[i]);
+        begin += jobs[i].size;
+    }
+    for (i = 0; i < SPYI_CUDA_COPY_THREADS; i++) {
+        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
+    }
+}
+
+// Whether CUDA knows host memory as pinned, so that it can be read and written without a copy of ours between.
+static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
+    unsigned type = 0;
+    return gpu->cu.PointerGetAttribute(&type, SPYI_CU_POINTER_MEMORY_TYPE,
+                                       (spyi_cu_pointer)(uintptr_t)memory) == SPYI_CU_OK &&
+           type == SPYI_CU_MEMORY_TYPE_HOST;
+}
+
+// A staging buffer of at least `size` bytes that nothing uses any more. Pinned memory costs 0.4 ms a MiB on an H200's host,
+// so that small needs get a small one first.
+static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
+                                  spyi_text *error) {
+    spyi_cu_result result = SPYI_CU_OK;
+    if (staging->used) result = gpu->cu.EventSynchronize(staging->event);
+    if (result == SPYI_CU_OK) staging->used = false;
+    if (result == SPYI_CU_OK && staging->size < size) {
+        size_t want =
+            size <= SPYI_CUDA_STAGING_SIZE / 8 ? SPYI_CUDA_STAGING_SIZE / 8 : SPYI_CUDA_STAGING_SIZE;
+        if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
+        staging->host = NULL;
+        staging->size = 0;
+        result = gpu->cu.MemHostAlloc(&staging->host, want, SPYI_CU_HOST_ALLOC_PORTABLE);
+        if (result == SPYI_CU_OK) staging->size = want;
+        else staging->host = NULL;
+        gpu->base.stats.driver_allocations++;
+    }
+    return result == SPYI_CU_OK ? SPY_OK
+                                : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
+}
+
+static spy_status spyi_cuda_moved(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
+                                  spyi_text *error) {
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, what, error);
+}
+
+// >>on the device
+
+SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t to_offset,
+                                  const spyi_chunk *from, uint64_t from_offset, uint64_t size, bool barrier,
+                                  spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    (void)barrier;
+    if (status == SPY_OK)
+        status = spyi_cuda_moved(gpu,
+                                 gpu->cu.MemcpyAsync(to->address + to_offset, from->address + from_offset,
+                                                     (size_t)size, gpu->stream),
+                                 "cuMemcpyAsync", error);
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, uint64_t size,
+                                  uint32_t pattern, bool barrier, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    (void)barrier;
+    if (status == SPY_OK)
+        status = spyi_cuda_moved(
+            gpu, gpu->cu.MemsetD32Async(to->address + offset, pattern, (size_t)(size / 4), gpu->stream),
+            "cuMemsetD32Async", error);
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>uploads
+
+static spy_status spyi_cuda_upload_page(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const void *data,
+                                        uint64_t size, spyi_text *error) {
+    char *host;
+    spyi_cu_pointer unused;
+    spy_status status = spyi_cuda_take_bytes(gpu, (size_t)size, &host, &unused, error);
+    if (status != SPY_OK) return status;
+    memcpy(host, data, (size_t)size);
+    return spyi_cuda_moved(gpu, gpu->cu.MemcpyHtoDAsync(to, host, (size_t)size, gpu->stream),
+                           "cuMemcpyHtoDAsync", error);
+}
+
+// `data` may change when this returns: the wait is for the transfer itself.
+static spy_status spyi_cuda_upload_pinned(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const void *data,
+                                          uint64_t size, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.MemcpyHtoDAsync(to, data, (size_t)size, gpu->stream);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamSynchronize(gpu->stream);
+    return spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
+}
+
+static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const char *data,
+                                          uint64_t size, spyi_text *error) {
+    spy_status status = SPY_OK;
+    while (size > 0 && status == SPY_OK) {
+        spyi_cuda_staging *staging = &gpu->upload[gpu->upload_next];
+        size_t piece = size < SPYI_CUDA_STAGING_SIZE ? (size_t)size : SPYI_CUDA_STAGING_SIZE;
+        spyi_cu_result result;
+        gpu->upload_next = (gpu->upload_next + 1) % SPYI_CUDA_STAGING_COUNT;
+        status = spyi_cuda_ready(gpu, staging, piece, error);
+        if (status != SPY_OK) return status;
+        spyi_cuda_copy_memory(staging->host, data, piece);
+        result = gpu->cu.MemcpyHtoDAsync(to, staging->host, piece, gpu->stream);
+        if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(staging->event, gpu->stream);
+        staging->used = true;
+        status = spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
+        to += piece;
+        data += piece;
+        size -= piece;
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
+                                    uint64_t size, bool barrier, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    spyi_cu_pointer at = to->address + offset;
+    (void)barrier;
+    if (status != SPY_OK) {
+        spyi_cuda_leave(gpu, pushed);
+        return status;
+    }
+    if (size <= SPYI_CUDA_SMALL_UPLOAD) status = spyi_cuda_upload_page(gpu, at, data, size, error);
+    else if (spyi_cuda_is_pinned(gpu, data)) status = spyi_cuda_upload_pinned(gpu, at, data, size, error);
+    else status = spyi_cuda_upload_staged(gpu, at, (const char *)data, size, error);
+    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>downloads
+
+SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_pointer from, size_t size,
+                                        spyi_cu_stream stream, spyi_text *error) {
+    spyi_cu_result result = SPYI_CU_OK;
+    if (gpu->bounce == NULL) {
+        result = gpu->cu.MemHostAlloc(&gpu->bounce, SPYI_CUDA_SMALL_UPLOAD, SPYI_CU_HOST_ALLOC_PORTABLE);
+        if (result != SPYI_CU_OK) gpu->bounce = NULL;
+        gpu->base.stats.driver_allocations++;
+    }
+    if (result == SPYI_CU_OK) result = gpu->cu.MemcpyDtoHAsync(gpu->bounce, from, size, stream);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamSynchronize(stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuMemcpyDtoHAsync", error);
+    memcpy(data, gpu->bounce, size);
+    return SPY_OK;
+}
+
+// Pieces through pinned memory, on `stream`.
+static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from,
+                                            uint64_t size, spyi_cu_stream stream, spyi_text *error) {
+    uint64_t asked = 0, done = 0; // bytes
+    uint32_t ask = 0, take = 0;   // pieces
+    spy_status status = SPY_OK;
+    while (done < size && status == SPY_OK) {
+        if (asked < size && ask - take < SPYI_CUDA_STAGING_COUNT) {
+            spyi_cuda_staging *staging = &gpu->download[ask++ % SPYI_CUDA_STAGING_COUNT];
+            size_t piece =
+                size - asked < SPYI_CUDA_STAGING_SIZE ? (size_t)(size - asked) : SPYI_CUDA_STAGING_SIZE;
+            spyi_cu_result result;
+            status = spyi_cuda_ready(gpu, staging, piece, error);
+            if (status != SPY_OK) break;
+            result = gpu->cu.MemcpyDtoHAsync(staging->host, from + asked, piece, stream);
+            if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(staging->event, stream);
+            staging->used = true;
+            status = spyi_cuda_moved(gpu, result, "cuMemcpyDtoHAsync", error);
+            asked += piece;
+        } else {
+            spyi_cuda_staging *staging = &gpu->download[take++ % SPYI_CUDA_STAGING_COUNT];
+            size_t piece =
+                size - done < SPYI_CUDA_STAGING_SIZE ? (size_t)(size - done) : SPYI_CUDA_STAGING_SIZE;
+            status = spyi_cuda_ready(gpu, staging, piece, error); // waits for the transfer
+            if (status == SPY_OK) spyi_cuda_copy_memory(data + done, staging->host, piece);
+            done += piece;
+        }
+    }
+    return status;
+}
+
+// Work up to `after` has been begun before, on the stream; `lane` waits for that and no more.
+static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_stream *stream,
+                                   spyi_text *error) {
+    spyi_cu_result result;
+    *stream = gpu->stream;
+    if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
+    if (after >= gpu->open) return SPY_OK; // all that there is
+    *stream = gpu->lane;
+    if (after <= gpu->finished) return SPY_OK;
+    result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);
+    return spyi_cuda_moved(gpu, result, "cuStreamWaitEvent", error);
+}
+
+static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
+                                  uint64_t after, spyi_text *error) {
+    spyi_cu_stream stream;
+    spyi_cu_result result;
+    spy_status status = spyi_cuda_follow(gpu, after, &stream, error);
+    if (status != SPY_OK) return status;
+    if (size > SPYI_CUDA_SMALL_UPLOAD && !spyi_cuda_is_pinned(gpu, data))
+        return spyi_cuda_download_staged(gpu, data, from, size, stream, error);
+    if (size > SPYI_CUDA_SMALL_UPLOAD) {
+        result = gpu->cu.MemcpyDtoHAsync(data, from, (size_t)size, stream);
+        if (result == SPYI_CU_OK) result = gpu->cu.StreamSynchronize(stream);
+        return spyi_cuda_moved(gpu, result, "cuMemcpyDtoHAsync", error);
+    }
+    return spyi_cuda_read_small(gpu, data, from, (size_t)size, stream, error);
+}
+
+SPYI_FN spy_status spyi_cuda_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,
+                                      uint64_t size, uint64_t after, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status == SPY_OK && from->mapped != NULL) {
+        status = spyi_cuda_wait_for(gpu, after, UINT64_MAX, error);
+        if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
+    } else if (status == SPY_OK) {
+        status = spyi_cuda_fetch(gpu, (char *)data, from->address + offset, size, after, error);
+    }
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu) {
+    uint32_t i;
+    if (gpu->bounce != NULL) (void)gpu->cu.MemFreeHost(gpu->bounce);
+    for (i = 0; i < 2 * SPYI_CUDA_STAGING_COUNT; i++) {
+        spyi_cuda_staging *staging =
+            i < SPYI_CUDA_STAGING_COUNT ? &gpu->upload[i] : &gpu->download[i - SPYI_CUDA_STAGING_COUNT];
+        if (staging->host != NULL) (void)gpu->cu.MemFreeHost(staging->host);
+        if (staging->event != NULL) (void)gpu->cu.EventDestroy(staging->event);
+    }
+}

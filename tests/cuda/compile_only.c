@@ -1,0 +1,186 @@
+// The programs of tests/gpu once more, with a device that has no GPU: every kernel that they generate is made for CUDA and
+// compiled by NVRTC. Linked with a gpu test in the place of the library, this file has the whole implementation, gives
+// gpu_desc() the null backend with CUDA's limits, and lets failed checks pass: no kernel runs, so no value is right.
+//
+// Each kernel is compiled for one of compute capability 7.5, 9.0 and the newest that NVRTC knows, in turn (SPY_TEST_SIZE=soak:
+// for all three), by two threads. The last line says how many did not compile; how many took Slang's own prelude is said
+// before.
+#define _GNU_SOURCE
+#include "spy_test.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+// >>what replaces cmocka's end of a test: the program goes on
+
+void _fail(const char *const file, const int line);
+void _fail(const char *const file, const int line) {
+    (void)file, (void)line;
+}
+
+// It ends tests by itself.
+void _assert_float_equal(const float left, const float right, const float epsilon, const char *const file, const int line);
+void _assert_float_equal(const float left, const float right, const float epsilon, const char *const file, const int line) {
+    (void)left, (void)right, (void)epsilon, (void)file, (void)line;
+}
+
+// >>the queue
+
+typedef struct kernel {
+    uint64_t hash;
+    char *code, *label, *entry;
+    spyi_kernel_desc desc;
+} kernel;
+
+enum { MOST_KERNELS = 65536, THREADS = 2 };
+
+static spyi_nvrtc nvrtc;
+static spyi_context context; // hears what falls back
+static int archs[3];
+static bool all_archs, ending;
+static kernel *kernels[MOST_KERNELS];
+static uint32_t kernel_count, next, failed, fallbacks, compiled;
+static spyi_mutex lock;
+static spyi_thread threads[THREADS];
+
+static void hear(spy_log_level level, const char *message, void *user) {
+    (void)level, (void)user;
+    spyi_mutex_lock(&lock);
+    fallbacks++;
+    if (fallbacks <= 10) printf("Slang's prelude: %.400s\n", message);
+    spyi_mutex_unlock(&lock);
+}
+
+static void compile_one(const kernel *k, int arch) {
+    spyi_text code = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    char *entry = NULL;
+    spy_status status = spyi_cuda_compile(&context, &nvrtc, arch, &k->desc, &code, &entry, &error);
+    spyi_mutex_lock(&lock);
+    compiled++;
+    if (status != SPY_OK) {
+        failed++;
+        if (failed <= 20) printf("FAILED for sm_%d: %.3000s\n%s\n", arch, spyi_text_str(&error), k->code + k->desc.prelude_size);
+        fflush(stdout);
+    }
+    spyi_mutex_unlock(&lock);
+    free(entry);
+    spyi_text_free(&code);
+    spyi_text_free(&error);
+}
+
+static void work(void *arg) {
+    (void)arg;
+    for (;;) {
+        kernel *k = NULL;
+        uint32_t number = 0;
+        bool end;
+        spyi_mutex_lock(&lock);
+        end = ending;
+        if (next < kernel_count) {
+            number = next++;
+            k = kernels[number];
+        }
+        spyi_mutex_unlock(&lock);
+        if (k == NULL && end) return;
+        if (k == NULL) {
+            usleep(2000);
+            continue;
+        }
+        for (uint32_t i = 0; i < 3; i++)
+            if (all_archs || i == number % 3) compile_one(k, archs[i]);
+        free(k->code); // kept until here for the error's text; its hash stays
+        k->code = NULL;
+    }
+}
+
+// The library compiles each text of a device once; many devices of a program make the same ones.
+static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
+    uint64_t hash = spyi_hash((const char *)desc->code + desc->prelude_size, desc->code_size - desc->prelude_size, 0);
+    (void)user, (void)error;
+    spyi_mutex_lock(&lock);
+    bool known = kernel_count == MOST_KERNELS;
+    for (uint32_t i = 0; i < kernel_count && !known; i++) known = kernels[i]->hash == hash;
+    kernel *k = known ? NULL : (kernel *)calloc(1, sizeof *k);
+    if (k) {
+        k->hash = hash;
+        k->code = (char *)malloc(desc->code_size);
+        memcpy(k->code, desc->code, desc->code_size);
+        k->label = spyi_strdup(desc->label);
+        k->entry = spyi_strdup(desc->entry);
+        k->desc = *desc;
+        k->desc.code = k->code;
+        k->desc.label = k->label;
+        k->desc.entry = k->entry;
+        kernels[kernel_count++] = k;
+    }
+    spyi_mutex_unlock(&lock);
+    return SPY_OK;
+}
+
+static void finish(void) {
+    spyi_mutex_lock(&lock);
+    ending = true;
+    spyi_mutex_unlock(&lock);
+    for (int i = 0; i < THREADS; i++) spyi_thread_join(&threads[i]);
+    printf("%u kernels, %u compilations by NVRTC %d.%d for sm_%d, %d, %d; %u with Slang's own prelude\n", kernel_count, compiled,
+           nvrtc.major, nvrtc.minor, archs[0], archs[1], archs[2], fallbacks);
+    printf("%u passed, %u failed\n", compiled - failed, failed);
+    fflush(NULL);
+    _exit(failed || compiled == 0 ? 1 : 0);
+}
+
+static void start(void) {
+    spyi_text error = { NULL, 0, 0 };
+    const char *size = getenv("SPY_TEST_SIZE");
+    setenv("SPY_TEST_ALL", "1", 1); // test_random: all calls, however many are wrong
+    spyi_mutex_init(&lock);
+    context.log.func = hear;
+    context.log.level = SPY_LOG_INFO;
+    all_archs = size != NULL && strcmp(size, "soak") == 0;
+    if (spyi_nvrtc_open(NULL, &nvrtc, &error) != SPY_OK) {
+        printf("%s\n0 passed, 1 failed\n", spyi_text_str(&error));
+        fflush(NULL);
+        _exit(1);
+    }
+    archs[0] = 75;
+    archs[1] = 90;
+    for (int i = 0; i < nvrtc.arch_count; i++)
+        if (nvrtc.archs[i] > archs[2]) archs[2] = nvrtc.archs[i];
+    for (int i = 0; i < THREADS; i++) spyi_thread_start(&threads[i], work, NULL);
+}
+
+// In cmocka's place: the compilations end before main() does, as NVRTC is taken down with what it has made meanwhile.
+int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *const tests, const size_t count, CMFixtureFunction setup,
+                            CMFixtureFunction teardown);
+int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *const tests, const size_t count, CMFixtureFunction setup,
+                            CMFixtureFunction teardown) {
+    int (*run)(const char *, const struct CMUnitTest *, size_t, CMFixtureFunction, CMFixtureFunction);
+    void *symbol = dlsym(RTLD_NEXT, "_cmocka_run_group_tests");
+    memcpy(&run, &symbol, sizeof run);
+    start();
+    (void)run(name, tests, count, setup, teardown);
+    finish();
+    return 1; // not reached
+}
+
+// gpu_test.h: the device of a test.
+void gpu_other_backend(spy_device_desc *desc);
+void gpu_other_backend(spy_device_desc *desc) {
+    static spyi_null_desc null_desc;
+    memset(&null_desc, 0, sizeof null_desc);
+    null_desc.target = SPYI_TARGET_CUDA;
+    null_desc.max_block_bytes = 4096;
+    null_desc.max_bindings = 64;
+    null_desc.binding_alignment = 16;
+    null_desc.max_binding_bytes = UINT64_MAX / 2;
+    null_desc.bindings_from_bytes = UINT64_MAX;
+    null_desc.max_uniforms = 32;
+    null_desc.max_group_count = 0x7fffffff;
+    null_desc.memory_bytes = (uint64_t)64 << 30;
+    null_desc.no_log = true;
+    null_desc.on_kernel = on_kernel;
+    desc->backend = spyi_null_backend();
+    desc->backend_desc = &null_desc;
+    desc->adapter_name = NULL;
+    desc->enable_validation = false;
+}

@@ -1,0 +1,440 @@
+// The CUDA backend as far as it goes without a GPU: what it says when the driver or NVRTC is missing, its prelude against the
+// layouts that the rest of the library counts on, the fall back to Slang's prelude, and what kernels' descs say of buffers.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // mkdtemp, setenv, symlink
+#endif
+#include "spy_test.h"
+#ifdef SPY_TEST_SPLIT
+#include "backend/null/null.h"
+#include "compiler/type.h"
+#include "cuda/internal.h"
+#endif
+#include <stdio.h>
+#include <unistd.h>
+
+static spyi_nvrtc nvrtc;
+
+static void has(const char *text, const char *word) {
+    if (strstr(text, word)) return;
+    print_error("'%s' is not in: %s\n", word, text);
+    fail();
+}
+
+// >>the driver
+
+static spy_error open_device(const char *driver, uint32_t adapter) {
+    spy_cuda_desc cuda;
+    spy_device_desc d;
+    memset(&cuda, 0, sizeof cuda);
+    memset(&d, 0, sizeof d);
+    cuda.driver_library = driver;
+    d.backend = spy_cuda_backend();
+    d.backend_desc = &cuda;
+    d.adapter = adapter;
+    spy_device *device = spy_create_device(&d);
+    spy_release_device(device);
+    return spy_take_error(NULL);
+}
+
+static void test_no_driver(void **state) {
+    (void)state;
+    spy_error e = open_device(NULL, 0);
+    if (e.code == SPY_OK) {
+        print_message("this machine has a CUDA device\n");
+        skip();
+    }
+    assert_int_equal(e.code, SPY_ERROR_NO_DEVICE);
+    has(e.message, "spy_create_device");
+    has(e.message, "CUDA");
+    assert_int_equal(spy_enumerate_adapters(spy_cuda_backend(), NULL, 0), 0);
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_NO_DEVICE);
+}
+
+static void test_wrong_driver(void **state) {
+    (void)state;
+    spy_error e = open_device("/nowhere/libcuda.so.1", 0);
+    assert_int_equal(e.code, SPY_ERROR_NO_DEVICE);
+    has(e.message, "/nowhere/libcuda.so.1");
+    e = open_device("libm.so.6", 0);
+    assert_int_equal(e.code, SPY_ERROR_NO_DEVICE);
+    has(e.message, "libm.so.6: is a library, but not CUDA's driver: it has no cuInit");
+}
+
+// >>NVRTC
+
+static void nvrtc_fails(const char *path, const char *word, const char *other) {
+    spyi_nvrtc n;
+    spyi_text error = { NULL, 0, 0 };
+    assert_int_equal(spyi_nvrtc_open(path, &n, &error), SPY_ERROR_NO_COMPILER);
+    has(spyi_text_str(&error), word);
+    has(spyi_text_str(&error), other);
+    has(spyi_text_str(&error), "pip install nvidia-cuda-nvrtc");
+    assert_null(n.library);
+    spyi_text_free(&error);
+}
+
+// Before anything loads NVRTC: a process has one copy of it.
+static void test_missing_nvrtc(void **state) {
+    (void)state;
+    char folder[] = "/tmp/spy_nvrtc_XXXXXX", link[64], *real, given[4096];
+    const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
+    snprintf(given, sizeof given, "%s", named ? named : "build/nvrtc/libnvrtc.so.13");
+    assert_non_null(mkdtemp(folder));
+    nvrtc_fails("/nowhere/libnvrtc.so.13", "/nowhere/libnvrtc.so.13", "the desc's nvrtc_library");
+    nvrtc_fails("libm.so.6", "not NVRTC", "nvrtcVersion");
+    setenv("SLANGPY_NVRTC_LIBRARY", "/elsewhere/libnvrtc.so", 1);
+    nvrtc_fails(NULL, "/elsewhere/libnvrtc.so", "environment variable SLANGPY_NVRTC_LIBRARY");
+    unsetenv("SLANGPY_NVRTC_LIBRARY");
+    setenv("CUDA_PATH", folder, 1); // no toolkit there; /usr/local/cuda and Python's packages may have one
+    spyi_nvrtc n;
+    spyi_text error = { NULL, 0, 0 };
+    if (spyi_nvrtc_open(NULL, &n, &error) != SPY_OK) {
+        has(spyi_text_str(&error), folder);
+        has(spyi_text_str(&error), "libnvrtc.so.12");
+        has(spyi_text_str(&error), "/usr/local/cuda");
+        has(spyi_text_str(&error), "no nvidia-cuda-nvrtc");
+    }
+    spyi_text_free(&error);
+    unsetenv("CUDA_PATH");
+    // A copy without the library of its built-ins.
+    real = realpath(given, NULL);
+    assert_non_null(real);
+    snprintf(link, sizeof link, "%s/libnvrtc.so.13", folder);
+    assert_int_equal(symlink(real, link), 0);
+    if (!n.library) nvrtc_fails(link, link, "libnvrtc-builtins");
+    unlink(link);
+    rmdir(folder);
+    setenv("SLANGPY_NVRTC_LIBRARY", given, 1);
+    free(real);
+}
+
+static void test_open_nvrtc(void **state) {
+    (void)state;
+    spyi_text error = { NULL, 0, 0 };
+    if (spyi_nvrtc_open(NULL, &nvrtc, &error) != SPY_OK) print_error("%s\n", spyi_text_str(&error));
+    spyi_text_free(&error);
+    assert_non_null(nvrtc.library);
+    assert_true(nvrtc.major >= 11 && nvrtc.arch_count > 0);
+}
+
+// >>compiling
+
+static char heard[4096];
+static void hear(spy_log_level level, const char *message, void *user) {
+    (void)level, (void)user;
+    snprintf(heard, sizeof heard, "%s", message);
+}
+
+static spy_status compile(int arch, const char *prelude, const char *body, spyi_text *code, spyi_text *error) {
+    spyi_context ctx;
+    spyi_kernel_desc desc;
+    spyi_text text = { NULL, 0, 0 };
+    char *entry = NULL;
+    memset(&ctx, 0, sizeof ctx);
+    memset(&desc, 0, sizeof desc);
+    memset(heard, 0, sizeof heard);
+    ctx.log.func = hear;
+    ctx.log.level = SPY_LOG_INFO;
+    spyi_text_add(&text, "%s%s", prelude, body);
+    desc.label = "a-test";
+    desc.entry = "k";
+    desc.group_size = 256;
+    desc.code = spyi_text_str(&text);
+    desc.code_size = text.size + 1;
+    desc.prelude_size = strlen(prelude);
+    spy_status status = spyi_cuda_compile(&ctx, &nvrtc, arch, &desc, code, &entry, error);
+    if (status == SPY_OK) assert_string_equal(entry, "spy_a_test");
+    else assert_null(entry);
+    free(entry);
+    spyi_text_free(&text);
+    return status;
+}
+
+static void test_compile(void **state) {
+    (void)state;
+    const char *plain = "extern \"C\" __global__ void k(float4 *a, uint n) { uint i = (blockIdx * blockDim + threadIdx).x;\n"
+                        " if (i < n) a[i] = a[i] + a[i]; }\n";
+    spyi_text code = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    int newest = 0;
+    for (int i = 0; i < nvrtc.arch_count; i++)
+        if (nvrtc.archs[i] > newest) newest = nvrtc.archs[i];
+    const int archs[] = { 75, 90, newest };
+    for (int i = 0; i < 3; i++) {
+        spyi_text_clear(&code);
+        assert_int_equal(compile(archs[i], "", plain, &code, &error), SPY_OK);
+        assert_memory_equal(code.data, "\177ELF", 4);
+        assert_non_null(memmem(code.data, code.size, "spy_a_test", 10));
+        assert_int_equal(heard[0], 0);
+    }
+    // A device that is newer than NVRTC gets PTX, which shows how memory is read.
+    spyi_text_clear(&code);
+    assert_int_equal(compile(newest + 5, "", plain, &code, &error), SPY_OK);
+    has(spyi_text_str(&code), ".version");
+    has(spyi_text_str(&code), "ld.global.v4");
+    has(spyi_text_str(&code), "st.global.v4");
+    has(spyi_text_str(&code), ".maxntid 256");
+    // One that is older than all it knows gets a word.
+    spyi_text_clear(&code);
+    assert_int_equal(compile(20, "", plain, &code, &error), SPY_ERROR_COMPILE);
+    has(spyi_text_str(&error), "compute capability 2.0");
+    spyi_text_clear(&error);
+    // What our prelude lacks, Slang's has; the log says so.
+    const char *body = "extern \"C\" __global__ void k(float *a) { a[0] = only_slang_has_this(a[0]); }\n";
+    assert_int_equal(compile(90, "__device__ float only_slang_has_this(float x) { return x + 1; }\n", body, &code, &error), SPY_OK);
+    has(heard, "a-test");
+    has(heard, "only_slang_has_this");
+    assert_int_equal(compile(90, "typedef int nothing;\n", body, &code, &error), SPY_ERROR_COMPILE);
+    has(spyi_text_str(&error), "'a-test'");
+    has(spyi_text_str(&error), "With Slang's own prelude:");
+    spyi_text_clear(&error);
+    assert_int_equal(compile(90, "", "__global__ void other() {}", &code, &error), SPY_ERROR_COMPILE);
+    has(spyi_text_str(&error), "no kernel 'k'");
+    spyi_text_free(&code);
+    spyi_text_free(&error);
+}
+
+// Sizes and alignments of the types that Slang names in CUDA text, as the library's own types have them.
+static void test_layouts(void **state) {
+    (void)state;
+    static const struct {
+        spy_dtype dtype;
+        const char *name, *scalar;
+    } scalars[] = { { SPY_BOOL, "bool", "bool" },
+                    { SPY_INT8, "char", "char" },
+                    { SPY_UINT8, "uchar", "uchar" },
+                    { SPY_INT16, "short", "short" },
+                    { SPY_UINT16, "ushort", "ushort" },
+                    { SPY_INT32, "int", "int" },
+                    { SPY_UINT32, "uint", "uint" },
+                    { SPY_INT64, "longlong", "longlong" },
+                    { SPY_UINT64, "ulonglong", "ulonglong" },
+                    { SPY_FLOAT16, "__half", "__half" },
+                    { SPY_FLOAT32, "float", "float" },
+                    { SPY_FLOAT64, "double", "double" } };
+    spyi_types *types = spyi_types_create(SPYI_TARGET_CUDA);
+    spyi_text body = { NULL, 0, 0 }, code = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++) {
+        const spyi_type *s = spyi_type_scalar(types, scalars[i].dtype);
+        spyi_text_add(&body, "static_assert(sizeof(%s) == %zu && alignof(%s) == %zu, \"%s\");\n", scalars[i].scalar, s->device_size,
+                      scalars[i].scalar, s->device_align, scalars[i].name);
+        for (uint32_t n = 2; n <= 4; n++) {
+            const spyi_type *v = spyi_type_vector(types, scalars[i].dtype, n);
+            spyi_text_add(&body, "static_assert(sizeof(%s%u) == %zu && alignof(%s%u) == %zu, \"%s%u\");\n", scalars[i].name, n,
+                          spyi_type_device_stride(v), scalars[i].name, n, v->device_align, scalars[i].name, n);
+            for (uint32_t rows = 2; rows <= 4; rows++) {
+                const spyi_type *m = spyi_type_matrix(types, scalars[i].dtype, rows, n);
+                spyi_text_add(&body, "static_assert(sizeof(Matrix<%s, %u, %u>) == %zu && alignof(Matrix<%s, %u, %u>) == %zu, \"%s%ux%u\");\n",
+                              scalars[i].scalar, rows, n, spyi_type_device_stride(m), scalars[i].scalar, rows, n, m->device_align,
+                              scalars[i].name, rows, n);
+            }
+        }
+    }
+    spyi_text_add(&body, "static_assert(sizeof(StructuredBuffer<float>) == 16 && sizeof(RWByteAddressBuffer) == 16, \"buffers\");\n"
+                         "static_assert(sizeof(TensorView) == 56, \"views\");\n"
+                         "static_assert(sizeof(FixedArray<__half3, 3>) == 24, \"arrays\");\n"
+                         "extern \"C\" __global__ void k(int *a) { a[0] = 1; }\n");
+    spy_status status = compile(90, "", spyi_text_str(&body), &code, &error);
+    if (status != SPY_OK) print_error("%s\n", spyi_text_str(&error));
+    assert_int_equal(status, SPY_OK);
+    spyi_text_free(&body);
+    spyi_text_free(&code);
+    spyi_text_free(&error);
+    spyi_types_destroy(types);
+}
+
+// >>kernels' descs: a null device with the CUDA target
+
+typedef struct seen {
+    uint32_t param_count, params[8], uniform_count, block_size, group[3];
+    spyi_uniform_place places[8];
+    char text[65536];
+    unsigned char block[512], globals[512];
+    uint32_t sizes[8];
+} seen;
+static seen last;
+
+static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
+    (void)user, (void)error;
+    memset(&last, 0, sizeof last);
+    last.param_count = desc->param_count;
+    last.uniform_count = desc->uniform_count;
+    last.block_size = desc->block_size;
+    for (uint32_t i = 0; i < desc->param_count && i < 8; i++) last.params[i] = desc->params[i];
+    for (uint32_t i = 0; i < desc->uniform_count && i < 8; i++) last.places[i] = desc->uniform_places[i];
+    memcpy(last.group, desc->group, sizeof last.group);
+    snprintf(last.text, sizeof last.text, "%s", (const char *)desc->code + desc->prelude_size);
+    return SPY_OK;
+}
+
+static void on_dispatch(spyi_gpu *gpu, const spyi_null_op *op, void *user) {
+    (void)gpu, (void)user;
+    memcpy(last.block, op->block, op->block_size < sizeof last.block ? op->block_size : sizeof last.block);
+    for (uint32_t i = 0; i < op->uniform_count && i < 8; i++) last.sizes[i] = op->uniforms[i].size;
+    if (op->uniform_count && op->uniforms[0].size <= sizeof last.globals)
+        memcpy(last.globals, op->uniforms[0].data, op->uniforms[0].size);
+}
+
+static const char source[] = "struct Light { float3 dir; bool on; float power; }\n"
+                             "struct Params { StructuredBuffer<float> weights; float bias; ConstantBuffer<Light> key; }\n"
+                             "float scale;\nbool flag;\nfloat unused;\nConstantBuffer<Light> light;\nParameterBlock<Params> params;\n"
+                             "StructuredBuffer<float2> table;\nTexture2D<float4> picture;\n"
+                             "float add(float a, float b) { return a + b; }\n"
+                             "float lit(float a) { return flag ? a * scale + light.dir.x + params.key.power + params.weights[0] : table[1].x; }\n"
+                             "float row(StructuredBuffer<float2> s, ByteAddressBuffer b, int i) { return s[i].y + b.Load<float>(4 * i); }\n"
+                             "bool both(bool a, bool b) { return a && b; }\n"
+                             "float held(ConstantBuffer<Light> l, int i) { return l.power * i; }\n"
+                             "float shown(float x) { return x + picture.Load(int3(0)).x; }\n"
+                             "[shader(\"compute\")] [numthreads(8, 4, 2)]\n"
+                             "void own(uint3 t : SV_DispatchThreadID, uniform bool on, uniform float2 v, uniform RWStructuredBuffer<float> out,\n"
+                             "         uniform ConstantBuffer<Light> l) { if (on) out[t.x] = v.y * l.power; }\n";
+
+static spy_device *device;
+static spy_module *module;
+
+static void open_null(spy_log_func log) {
+    spyi_null_desc n;
+    spy_device_desc d;
+    spy_module_desc m;
+    memset(&n, 0, sizeof n);
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    n.target = SPYI_TARGET_CUDA;
+    n.max_block_bytes = 4096;
+    n.max_bindings = 64;
+    n.binding_alignment = 16;
+    n.on_kernel = on_kernel;
+    d.backend = spyi_null_backend();
+    d.backend_desc = &n;
+    d.log.func = log;
+    device = spy_create_device(&d);
+    assert_non_null(device);
+    m.name = "shaders";
+    m.source = source;
+    module = spy_load_module(device, &m);
+    if (!module) print_error("%s\n", spy_take_error(device).message);
+    assert_non_null(module);
+    spyi_null_on_dispatch(spyi_device_gpu(device, "null", "test"), on_dispatch, NULL);
+}
+
+static void good(spy_status status) {
+    if (status == SPY_OK) return;
+    print_error("%s\n", spy_take_error(device).message);
+    fail();
+}
+
+static spy_tensor *floats(int64_t count, spy_dtype dtype, const char *type) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(count);
+    d.dtype = dtype;
+    d.type = type;
+    return spy_create_tensor(device, &d);
+}
+
+static void test_descs(void **state) {
+    (void)state;
+    open_null(NULL);
+    spy_tensor *a = floats(1 << 18, SPY_FLOAT32, NULL), *b = floats(1 << 18, SPY_FLOAT32, NULL), *pairs = floats(64, SPY_DTYPE_DEFAULT, "float2");
+    spy_tensor *x = floats(1 << 18, SPY_BOOL, NULL);
+    spy_function *add = spy_find_function(module, "add");
+    uint64_t address, count;
+    // Arguments by value, wide access by float4.
+    good(spy_call(add, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_f32("b", 2), spy_arg_tensor("_result", b))));
+    good(spy_wait(device));
+    assert_int_equal(last.param_count, 1);
+    assert_int_equal(last.params[0], 0);
+    assert_int_equal(last.group[0] * last.group[1] * last.group[2], 256);
+    has(last.text, "__global__ void spyi_kernel(SpyiBlock_0 spyi_0)");
+    has(last.text, "float4");
+    assert_null(strstr(last.text, "SLANG_globalParams"));
+    memcpy(&address, last.block, 8);
+    assert_true(address == spy_tensor_address(a));
+    // Bools are bytes.
+    good(spy_call(spy_find_function(module, "both"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_bool("b", true), spy_arg_tensor("_result", x))));
+    has(last.text, "uchar4");
+    // Buffers are an address and a count of elements, or bytes.
+    good(spy_call(spy_find_function(module, "row"),
+                  SPY_ARGS(spy_arg_tensor("s", pairs), spy_arg_tensor("b", a), spy_arg_i32("i", 1), spy_arg_tensor("_result", b))));
+    good(spy_wait(device));
+    const char *field = strstr(last.text, "struct SpyiBlock_0");
+    assert_non_null(field);
+    has(field, "StructuredBuffer<float2");
+    has(field, "ByteAddressBuffer");
+    bool found = false, bytes = false;
+    for (size_t i = 0; i + 16 <= last.block_size; i += 8) {
+        memcpy(&address, last.block + i, 8);
+        memcpy(&count, last.block + i + 8, 8);
+        found = found || (address == spy_tensor_address(pairs) && count == 64);
+        bytes = bytes || (address == spy_tensor_address(a) && count == (uint64_t)4 << 18);
+    }
+    assert_true(found && bytes);
+    // A ConstantBuffer that is an argument is a global of the kernel's own.
+    struct {
+        float dir[3];
+        bool on;
+        float power;
+    } light = { { 1, 2, 3 }, true, 4 };
+    good(spy_call(spy_find_function(module, "held"), SPY_ARGS(spy_arg_data("l", &light, sizeof light), spy_arg_i32("i", 1), spy_arg_tensor("_result", b))));
+    good(spy_wait(device));
+    assert_true(last.uniform_count >= 2 && last.places[0].holder == SPYI_HOLDER_NONE);
+    for (uint32_t i = 1; i < last.uniform_count; i++) assert_true(last.places[i].holder < i);
+    assert_int_equal(last.sizes[last.uniform_count - 1], 20);
+    // Globals: those that are used must be given, and no others.
+    spy_function *lit = spy_find_function(module, "lit");
+    spy_args args = SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("_result", b));
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.globals = SPY_ARGS(spy_arg_f32("scale", 2), spy_arg_bool("flag", true), spy_arg_tensor("table", pairs),
+                         spy_arg_data("light", &light, sizeof light), spy_arg_data("params.key", &light, sizeof light));
+    assert_int_equal(spy_call_with(lit, args, &o), SPY_ERROR_NOT_FOUND);
+    spy_error e = spy_take_error(device);
+    has(e.message, "'params.weights'");
+    assert_null(strstr(e.message, "params.bias"));
+    assert_null(strstr(e.message, "unused"));
+    o.globals = SPY_ARGS(spy_arg_f32("scale", 2), spy_arg_bool("flag", true), spy_arg_tensor("table", pairs),
+                         spy_arg_data("light", &light, sizeof light), spy_arg_data("params.key", &light, sizeof light),
+                         spy_arg_tensor("params.weights", a));
+    good(spy_call_with(lit, args, &o));
+    good(spy_wait(device));
+    assert_int_equal(last.uniform_count, 4); // the globals, light, params, params.key
+    assert_int_equal(last.places[0].holder, SPYI_HOLDER_NONE);
+    assert_int_equal(last.places[1].holder, 0);
+    assert_int_equal(last.places[2].holder, 0);
+    assert_int_equal(last.places[3].holder, 2);
+    assert_int_equal(last.places[3].offset, 24); // behind { address, count } and a float
+    float scale;
+    memcpy(&scale, last.globals, 4);
+    assert_float_equal(scale, 2, 0);
+    assert_int_equal(last.globals[4], 1);
+    // What cannot be given is an error only for kernels that use it.
+    assert_int_equal(spy_call(spy_find_function(module, "shown"), SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", b))), SPY_ERROR_COMPILE);
+    has(spy_take_error(device).message, "'picture'");
+    // A shader of the user's own: its arguments where Slang has placed them, its group as it says.
+    spy_uint3 threads = { 16, 4, 2 };
+    float v[2] = { 3, 4 };
+    good(spy_dispatch(spy_find_function(module, "own"), threads,
+                      SPY_ARGS(spy_arg_bool("on", true), spy_arg_f32n("v", 2, v), spy_arg_tensor("out", a), spy_arg_data("l", &light, sizeof light)), NULL));
+    good(spy_wait(device));
+    assert_int_equal(last.param_count, 4);
+    const uint32_t offsets[] = { 0, 8, 16, 32 };
+    for (int i = 0; i < 4; i++) assert_int_equal(last.params[i], offsets[i]);
+    assert_int_equal(last.group[0], 8);
+    assert_int_equal(last.group[1], 4);
+    assert_int_equal(last.group[2], 2);
+    assert_int_equal(last.block[0], 1);
+    assert_memory_equal(last.block + 8, v, 8);
+    memcpy(&address, last.block + 16, 8);
+    memcpy(&count, last.block + 24, 8);
+    assert_true(address == spy_tensor_address(a) && count == 1 << 18);
+    uint32_t mine = last.uniform_count - 1;
+    assert_true(last.places[mine].holder == SPYI_HOLDER_BLOCK && last.places[mine].offset == 32);
+    spy_release_device(device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_driver), cmocka_unit_test(test_wrong_driver),
+                                        cmocka_unit_test(test_missing_nvrtc), cmocka_unit_test(test_open_nvrtc),
+                                        cmocka_unit_test(test_compile), cmocka_unit_test(test_layouts),
+                                        cmocka_unit_test(test_descs) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
