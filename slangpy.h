@@ -10787,12 +10787,16 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;
+    spyi_input_kind kind = !buffer || (w->cuda && texels) ? SPYI_INPUT_FOREIGN
+                           : w->cuda                      ? SPYI_INPUT_DATA
+                                                          : SPYI_INPUT_BUFFER;
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
+        spyi_sl_at one = *at;
+        one.offset += 16 * i; // CUDA: an address and a count
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
-            spyi_sl_add_input(w, buffer ? SPYI_INPUT_BUFFER : SPYI_INPUT_FOREIGN, spyi_text_str(&full),
-                              array ? type->fields[i].type : type, at);
+            spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
         spyi_text_free(&full);
         if (!binding) return;
         binding->count = i ? 0 : count;
@@ -10831,8 +10835,10 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     size_t bytes = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM);
     bool descriptors = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_DESCRIPTOR) > 0 ||
                        lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_REGISTER_SPACE) > 0;
-    bool foreign = kind == SPYI_SL_KIND_RESOURCE && !spyi_sl_is_buffer(lib, slang);
-    if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors && !foreign)) {
+    bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
+    if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
+        if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
+    } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
@@ -11420,13 +11426,13 @@ static bool spyi_text_has(const char *body, const char *before, const char *then
 }
 
 static bool spyi_text_uses(const char *body, const spyi_input *input) {
-    size_t root = strcspn(input->path, "."), size = strlen(input->path);
+    size_t root = strcspn(input->path, ".[");
     const char *last = strrchr(input->path, '.');
     bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
     if (input->parameter && !holder) return true; // an argument is there whether it is used or not
     if (!spyi_text_has(body, "globalParams_", "->", input->path, root)) return false;
     if (!last) return true;
-    size -= (size_t)(++last - input->path);
+    size_t size = strcspn(++last, "[");
     return spyi_text_has(body, "->", "", last, size) || spyi_text_has(body, ".", "", last, size);
 }
 

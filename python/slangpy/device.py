@@ -126,7 +126,7 @@ class Device(_slangpy.Device):
                               max_structured_buffer_size=i["max_binding_bytes"],
                               max_push_constants_size=i["max_inline_block_bytes"])
         version = i["api_version"]
-        return DeviceInfo(type=DeviceType[i["backend"]], api_name="Vulkan", adapter_name=i["name"],
+        return DeviceInfo(type=DeviceType[i["backend"]], api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(i["backend"], i["backend"]), adapter_name=i["name"],
                           adapter_luid=self._find_luid(i["name"]), timestamp_frequency=1000000000 if period else 0, limits=limits,
                           driver=i["driver"], memory_bytes=i["memory_bytes"], wave_size=i["subgroup_size"],
                           api_version="{}.{}.{}".format(version >> 22 & 127, version >> 12 & 1023, version & 4095))

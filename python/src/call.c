@@ -104,13 +104,13 @@ static PyObject *spyp_raise_call(spyp_device *d) {
     Py_ssize_t colon = text ? PyUnicode_FindChar(text, ':', 0, PyUnicode_GetLength(text), 1) : -1;
     const char *bytes = text ? spyp_utf8(text) : NULL;
     if (bytes && strncmp(bytes, "spy_", 4) == 0 && colon > 0)
-        Py_SETREF(text, PyUnicode_Substring(text, colon + 2, PyUnicode_GetLength(text)));
+        spyp_replace(&text, PyUnicode_Substring(text, colon + 2, PyUnicode_GetLength(text)));
     for (size_t i = 0; text && i < sizeof spyp_advice / sizeof *spyp_advice; i++) {
         PyObject *from = PyUnicode_FromString(spyp_advice[i][0]), *to = PyUnicode_FromString(spyp_advice[i][1]);
         PyObject *next = from && to ? PyUnicode_Replace(text, from, to, -1) : NULL;
         Py_XDECREF(from);
         Py_XDECREF(to);
-        Py_SETREF(text, next);
+        spyp_replace(&text, next);
     }
     if (text) PyErr_SetObject(type, text);
     Py_XDECREF(text);
@@ -365,49 +365,74 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
     return made;
 }
 
+typedef struct spyp_threads {
+    spy_uint3 count;
+    spy_tensor *groups; // or NULL: numbers of groups in GPU memory
+} spyp_threads;
+
 static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
-    const spy_uint3 *threads = (const spy_uint3 *)data;
+    const spyp_threads *threads = (const spyp_threads *)data;
+    const spy_call_options *options = in->has_options ? &in->options : NULL;
     spyp_function *f = in->call.function;
-    if (spy_dispatch(f->function, *threads, in->args, in->has_options ? &in->options : NULL) != SPY_OK)
-        return spyp_raise_call(f->module->device);
+    spy_status status = threads->groups ? spy_dispatch_indirect(f->function, threads->groups, 0, in->args, options)
+                                        : spy_dispatch(f->function, threads->count, in->args, options);
+    if (status != SPY_OK) return spyp_raise_call(f->module->device);
     Py_RETURN_NONE;
 }
 
-// dispatch(thread_count, *args, vars={}, command_encoder=None, **kwargs)
-PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs) {
+static int spyp_threads_parse(PyObject *object, bool indirect, spyp_threads *threads) {
+    uint32_t n[3];
+    threads->groups = NULL;
+    if (!indirect) {
+        if (spyp_uint3_parse(object, "dispatch: argument 'thread_count'", n) < 0) return -1;
+        threads->count.x = n[0], threads->count.y = n[1], threads->count.z = n[2];
+        return 0;
+    }
+    if (PyObject_TypeCheck(object, spyp.tensor)) threads->groups = ((spyp_tensor *)object)->tensor;
+    if (threads->groups) return 0;
+    PyErr_Format(PyExc_TypeError, "dispatch_indirect: argument 'groups': expected a Tensor of uint, got %R", (PyObject *)Py_TYPE(object));
+    return -1;
+}
+
+// The first argument, by position or name, then those of the function; vars={} and command_encoder=None are ours too.
+static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
+    const char *verb = indirect ? "dispatch_indirect" : "dispatch", *what = indirect ? "groups" : "thread_count";
     spyp_function *f = (spyp_function *)self;
     PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *count = NULL, *vars = NULL, *encoder = NULL, *function = NULL, *result = NULL;
-    Py_ssize_t first = 0;
-    uint32_t n[3];
+    Py_ssize_t first = PyTuple_Size(args) > 0;
+    spyp_threads threads;
     if (!rest) return NULL;
-    if (PyTuple_Size(args) > 0) {
-        count = PyTuple_GetItem(args, 0);
-        first = 1;
-    } else {
-        count = PyDict_GetItemString(rest, "thread_count");
-    }
+    count = Py_XNewRef(first ? PyTuple_GetItem(args, 0) : PyDict_GetItemString(rest, what));
     vars = Py_XNewRef(PyDict_GetItemString(rest, "vars"));
     encoder = Py_XNewRef(PyDict_GetItemString(rest, "command_encoder"));
     if (!count) {
-        PyErr_Format(PyExc_TypeError, "%U.dispatch: argument 'thread_count' not specified", f->name);
-    } else if (spyp_uint3_parse(count, "dispatch: argument 'thread_count'", n) == 0) {
-        static const char *const own[] = { "thread_count", "vars", "command_encoder" };
+        PyErr_Format(PyExc_TypeError, "%U.%s: argument '%s' not specified", f->name, verb, what);
+    } else if (spyp_threads_parse(count, indirect, &threads) == 0) {
+        const char *own[] = { first ? "vars" : what, "vars", "command_encoder" };
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
         function = Py_NewRef(self);
         if (vars && vars != Py_None) {
             PyObject *set = PyObject_CallMethod(self, "set", "O", vars);
-            Py_SETREF(function, set);
+            spyp_replace(&function, set);
         }
         if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
-        spy_uint3 threads = { n[0], n[1], n[2] };
-        if (function) result = spyp_with_arguments(function, args, first, rest, false, "dispatch", spyp_verb_dispatch, &threads);
+        if (function) result = spyp_with_arguments(function, args, first, rest, false, verb, spyp_verb_dispatch, &threads);
     }
+    Py_XDECREF(count);
     Py_XDECREF(function);
     Py_XDECREF(vars);
     Py_XDECREF(encoder);
     Py_DECREF(rest);
     return result;
+}
+
+PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_dispatch_with(self, args, kwargs, false);
+}
+
+PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_dispatch_with(self, args, kwargs, true);
 }
 
 static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {

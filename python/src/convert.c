@@ -270,7 +270,7 @@ void spyp_input_only(spy_arg *arg) {
 // >>objects with get_this() and update_this()
 
 static int spyp_convert_this(spyp_call *call, PyObject *object, spy_arg *arg) {
-    PyObject *value = PyObject_CallMethodNoArgs(object, spyp.s_get_this);
+    PyObject *value = spyp_call_method(object, spyp.s_get_this);
     int status = value ? spyp_arena_keep(&call->arena, value) : -1;
     if (!value) call->foreign = true;
     Py_XDECREF(value);

@@ -1,5 +1,6 @@
 // Device: who uses it when, waiting without the GIL, callbacks from C, and its life.
 #include "spyp.h"
+#include "slangpy_cuda.h"
 #include "slangpy_vk.h"
 
 #include <string.h>
@@ -182,7 +183,7 @@ typedef struct spyp_backend {
 static const spyp_backend spyp_backends[] = {
     { "automatic", spy_vk_backend, NULL },
     { "vulkan", spy_vk_backend, NULL },
-    { "cuda", NULL, "the CUDA backend is not built into this version" },
+    { "cuda", spy_cuda_backend, NULL },
     { "d3d12", NULL, "the D3D12 backend is not built into this version" },
     { "metal", NULL, "Metal is out of this library's scope; Vulkan (MoltenVK) is what it runs on there" },
     { "wgpu", NULL, "WebGPU is out of this library's scope" },

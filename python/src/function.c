@@ -386,6 +386,10 @@ static PyMethodDef spyp_function_methods[] = {
       "append_to(command_encoder, *args, **kwargs): record the call into a command encoder instead of making it." },
     { "dispatch", SPYP_FUNC(spyp_function_dispatch), METH_VARARGS | METH_KEYWORDS,
       "dispatch(thread_count, *args, vars={}, command_encoder=None, **kwargs): run over explicit threads; arguments go whole." },
+    { "dispatch_indirect", SPYP_FUNC(spyp_function_dispatch_indirect), METH_VARARGS | METH_KEYWORDS,
+      "dispatch_indirect(groups, *args, vars={}, command_encoder=None, **kwargs): run over as many groups as stand in GPU memory "
+      "when it runs: the first three numbers (x, y, z) of a contiguous Tensor of uint, or of a slice of one. No more than the "
+      "device's limits; nothing checks that. Arguments go whole." },
     { "explain", SPYP_FUNC(spyp_function_explain), METH_VARARGS | METH_KEYWORDS,
       "explain(*args, **kwargs): what the call would do: binding table, call shape, kernel text. Nothing runs." },
     { "time", SPYP_FUNC(spyp_function_time), METH_VARARGS | METH_KEYWORDS,

@@ -267,6 +267,7 @@ spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with 
 // with an error. buffer.c
 spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs);
 
 // >>reflection, extension
 

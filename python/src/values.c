@@ -341,10 +341,10 @@ int spyp_give_updates(spyp_call *call) {
         PyObject *value = spyp_part_value(call->function->module, u->part), *done = value;
         if (!value) return -1;
         if (PyObject_TypeCheck(u->object, spyp.value_ref)) {
-            Py_XSETREF(((spyp_value_ref_object *)u->object)->value, value);
+            spyp_replace(&((spyp_value_ref_object *)u->object)->value, value);
             continue;
         }
-        done = PyObject_CallMethodOneArg(u->object, spyp.s_update_this, value);
+        done = spyp_call_method_one(u->object, spyp.s_update_this, value);
         Py_DECREF(value);
         Py_XDECREF(done);
         if (!done) return -1;
