@@ -139,7 +139,6 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     bool buffer = spyi_sl_is_buffer(lib, slang);
     bool texels = buffer && (lib->spReflectionType_GetResourceShape(slang) & SPYI_SL_SHAPE_MASK) ==
                                 SPYI_SL_SHAPE_TEXELS;
-    if (w->cuda && (array || texels)) buffer = texels = false; // not yet there: refused by name
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;

@@ -277,7 +277,8 @@ static void on_dispatch(spyi_gpu *gpu, const spyi_null_op *op, void *user) {
 static const char source[] = "struct Light { float3 dir; bool on; float power; }\n"
                              "struct Params { StructuredBuffer<float> weights; float bias; ConstantBuffer<Light> key; }\n"
                              "float scale;\nbool flag;\nfloat unused;\nConstantBuffer<Light> light;\nParameterBlock<Params> params;\n"
-                             "StructuredBuffer<float2> table;\nTexture2D<float4> picture;\n"
+                             "StructuredBuffer<float2> table;\nTexture2D<float4> picture;\nStructuredBuffer<float> many[3];\n"
+                             "float chosen(int i) { return many[i][0]; }\n"
                              "float add(float a, float b) { return a + b; }\n"
                              "float lit(float a) { return flag ? a * scale + light.dir.x + params.key.power + params.weights[0] : table[1].x; }\n"
                              "float row(StructuredBuffer<float2> s, ByteAddressBuffer b, int i) { return s[i].y + b.Load<float>(4 * i); }\n"
@@ -406,6 +407,17 @@ static void test_descs(void **state) {
     memcpy(&scale, last.globals, 4);
     assert_float_equal(scale, 2, 0);
     assert_int_equal(last.globals[4], 1);
+    // Arrays of buffers: one address and count behind the other.
+    o.globals = SPY_ARGS(spy_arg_struct("many", SPY_ARGS(spy_arg_tensor("[0]", a), spy_arg_tensor("[1]", b), spy_arg_tensor("[2]", a))));
+    good(spy_call_with(spy_find_function(module, "chosen"), SPY_ARGS(spy_arg_i32("i", 1), spy_arg_tensor("_result", b)), &o));
+    good(spy_wait(device));
+    found = false;
+    for (size_t i = 0; i + 48 <= sizeof last.globals && !found; i += 8) {
+        uint64_t parts[6];
+        memcpy(parts, last.globals + i, sizeof parts);
+        found = parts[0] == spy_tensor_address(a) && parts[2] == spy_tensor_address(b) && parts[4] == parts[0] && parts[1] == 1 << 18;
+    }
+    assert_true(found);
     // What cannot be given is an error only for kernels that use it.
     assert_int_equal(spy_call(spy_find_function(module, "shown"), SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", b))), SPY_ERROR_COMPILE);
     has(spy_take_error(device).message, "'picture'");
