@@ -1460,7 +1460,7 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPYI_MAP_WHOLE 255u
+#define SPY_MAP_WHOLE 255u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -1499,7 +1499,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
@@ -12916,7 +12916,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
+    arg.map_count = dims.count ? dims.count : SPY_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
@@ -18358,7 +18358,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
         v->map = arg->map;
-        v->whole = arg->map_count == SPYI_MAP_WHOLE;
+        v->whole = arg->map_count == SPY_MAP_WHOLE;
         if (arg->map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");

@@ -13,7 +13,7 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPYI_MAP_WHOLE 255u
+#define SPY_MAP_WHOLE 255u
 
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
@@ -52,7 +52,7 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPYI_MAP_WHOLE: one of no entries
+    uint32_t map_count;        // explicit mapping: number of entries in map; 0: none; SPY_MAP_WHOLE: one of no entries
     int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
     const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is

@@ -257,7 +257,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
+    arg.map_count = dims.count ? dims.count : SPY_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
