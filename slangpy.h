@@ -20197,6 +20197,7 @@ typedef struct spyi_path {
     bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
     bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
     bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
+    bool pads_structs;    // a struct fills whole multiples of its alignment, also inside another one
     const char *boolean;  // what bare bools lie in memory as
 } spyi_path;
 
@@ -20394,10 +20395,10 @@ SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
         // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
         // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
         // parameter would first be copied whole.
-        { true, true, false, "uint" },
+        { true, true, false, false, "uint" },
         // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
         // two accesses of it.
-        { false, false, true, "uint8_t" },
+        { false, false, true, true, "uint8_t" },
     };
     return &paths[target];
 }
@@ -20633,8 +20634,10 @@ static void spyi_declare_kind(spyi_emit_state *s, uint32_t i) {
         spyi_text_free(&type);
         return;
     }
-    spyi_add_field(s, SPYI_PACK_KIND, 0, i, leaf->field_size, leaf->field_align, "%s %s",
-                   spyi_text_str(&type), s->names[i]);
+    size_t size = leaf->field_size;
+    if (s->path->pads_structs) size = spyi_align(size, leaf->field_align);
+    spyi_add_field(s, SPYI_PACK_KIND, 0, i, size, leaf->field_align, "%s %s", spyi_text_str(&type),
+                   s->names[i]);
     spyi_text_free(&type);
 }
 

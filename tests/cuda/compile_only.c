@@ -93,6 +93,18 @@ static void work(void *arg) {
     }
 }
 
+// The kernel's text, and behind it a check that the compiler lays the block of parameters out as the library fills it.
+static char *with_check(const spyi_kernel_desc *desc) {
+    const char *text = (const char *)desc->code, *block = strstr(text, "struct SpyiBlock_0");
+    size_t room = desc->code_size + 100;
+    char *code = (char *)malloc(room);
+    int size = snprintf(code, room, "%s", text);
+    if (block && desc->block_size)
+        snprintf(code + size, room - (size_t)size, "\nstatic_assert(sizeof(SpyiBlock_0) == %u, \"the block's size\");\n",
+                 (unsigned)desc->block_size);
+    return code;
+}
+
 // The library compiles each text of a device once; many devices of a program make the same ones.
 static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
     uint64_t hash = spyi_hash((const char *)desc->code + desc->prelude_size, desc->code_size - desc->prelude_size, 0);
@@ -103,8 +115,7 @@ static spy_status on_kernel(const spyi_kernel_desc *desc, void *user, spyi_text 
     kernel *k = known ? NULL : (kernel *)calloc(1, sizeof *k);
     if (k) {
         k->hash = hash;
-        k->code = (char *)malloc(desc->code_size);
-        memcpy(k->code, desc->code, desc->code_size);
+        k->code = with_check(desc);
         k->label = spyi_strdup(desc->label);
         k->entry = spyi_strdup(desc->entry);
         k->desc = *desc;
