@@ -12376,6 +12376,7 @@ typedef struct spyi_pool {
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
+    uint64_t serial;                 // never again another tensor of the device, nor this one after it changed
     const spyi_type *type;           // element
     spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;           // of element 0 in the storage
@@ -12462,6 +12463,7 @@ struct spy_device {
     struct spyi_cursor_range *cursor_ranges;
     struct spy_command_list *lists;
     uint32_t next_function_id;
+    uint64_t last_tensor_serial;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock
@@ -13307,11 +13309,16 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     barrier = spyi_take_barrier(device, barrier);
     for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
     if (counts) device->counts_epoch = device->epoch;
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
-        if (use->reads) spyi_note_use(device, use->storage, use->begin, use->end, false, submit);
-        if (use->writes) spyi_note_use(device, use->storage, use->begin, use->end, true, submit);
+        spyi_storage *s = use->storage;
+        s->use_submit = submit;
+        if (use->reads)
+            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
+        if (!use->writes) continue;
+        spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+        s->write_submit = submit;
     }
     return barrier;
 }
@@ -13666,6 +13673,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
     }
     tensor->object.kind = (uint32_t)SPYI_KIND_TENSOR;
     tensor->object.device = device;
+    tensor->serial = ++device->last_tensor_serial;
     spyi_atomic_store(&tensor->object.references, 1);
     tensor->next = device->tensors;
     if (tensor->next) tensor->next->previous = tensor;
@@ -14717,6 +14725,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
+        tensor->serial = ++device->last_tensor_serial;
         spyi_tensor_measure(tensor);
         spyi_gradients_share(tensor, other);
     }
@@ -22972,6 +22981,7 @@ typedef struct spyi_variant {
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
+    uint64_t serial;       // of the tensor that the next ones tell of
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // bytes of its elements
     uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
@@ -23032,6 +23042,7 @@ struct spyi_plan {
     spy_function *function;
     spyi_bound bound;
     spyi_launch launch; // the running call's, or the last one's
+    struct spyi_again *again; // how its arguments repeat it; NULL: not learnt
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -23060,6 +23071,8 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
                                    spyi_values *values); // NULL: not there
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
+// The call, if it repeats one of the function's last few plans.
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
@@ -23079,6 +23092,9 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
+SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
+// The same of one tensor, which then is the leaf's.
+SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
 
 // passes.c, for backward calls: which gradients are added to in one dispatch; the teams of launch->pass; its dimensions in the
 // order in which they are walked, those that do not share first: gives how many these are.
@@ -23107,9 +23123,24 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
                                    spyi_text *error);
 
-// run.c
+// pack.c
 // One value in the device's layout: numbers, host data, whole tensors.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // false: it does not fit
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
+// Fills plan->launch.block. `repeats`: it holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
+                                   bool repeats, spyi_text *error);
+
+// again.c
+// The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
+SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
+SPYI_FN void spyi_again_free(spyi_plan *plan);
+
+// run.c
+SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
 // `list`: record into it instead of running; or NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error);
@@ -23192,6 +23223,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     spyi_bound_free(&plan->bound);
     free(plan->launch.leaves);
     free(plan->launch.block);
+    spyi_again_free(plan);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -23308,6 +23340,19 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     }
     if (plan) spyi_lru_touch(cache, plan);
     return plan;
+}
+
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
+    spy_device *device = function->object.device;
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        if (!plan || !spyi_call_again(plan, args, status, error)) continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        spyi_lru_touch(device->cache, plan);
+        device->stats.plan_hits++;
+        return true;
+    }
+    return false;
 }
 
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
@@ -24596,6 +24641,7 @@ static void spyi_choose_access(const spyi_bound *b, const spyi_values *values, c
 // Where a leaf's tensor lies, and all that a repeated launch must find again.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->storage = tensor->storage;
+    at->serial = tensor->serial;
     at->begin = tensor->begin_bytes;
     at->end = at->reach = tensor->end_bytes;
     at->storage_offset = tensor->storage->offset;
@@ -24783,26 +24829,56 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 
 // Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
 // storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
+SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits) {
+    uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
+                                                                        : limits->texel_alignment;
+    return (grid > 64 ? grid : 64) - 1;
+}
+
+static bool spyi_same_words(const uint8_t *a, const uint8_t *b, size_t size) {
+    uint64_t x, y, differ = 0;
+    for (size_t i = 0; i < size; i += 8) {
+        memcpy(&x, a + i, 8);
+        memcpy(&y, b + i, 8);
+        differ |= x ^ y;
+    }
+    return differ == 0;
+}
+
+// Sizes and strides beyond the rank are 0 in both.
+static bool spyi_same_geometry(const spyi_launch_leaf *at, const spy_tensor *t) {
+    const uint8_t *a = at->geometry, *b = (const uint8_t *)(const void *)&t->shape;
+    size_t sizes = offsetof(spy_shape, dims) + t->shape.rank * sizeof *t->shape.dims,
+           end = 2 * sizeof(spy_shape);
+    return spyi_same_words(a, b, sizes) &&
+           spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes) &&
+           spyi_same_words(a + end, b + end, sizeof at->geometry - end);
+}
+
+SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *t, uint64_t grid) {
+    spyi_storage *storage = t->storage;
+    if (!spyi_same_geometry(at, t) || storage->size < at->reach ||
+        ((storage->offset ^ at->storage_offset) & grid) != 0)
+        return false;
+    at->binding_offset += storage->offset - at->storage_offset;
+    at->storage_offset = storage->offset;
+    at->storage = storage;
+    at->serial = t->serial;
+    return true;
+}
+
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
     if (!launch->repeatable || values->thread_count.rank) return false;
-    const spyi_limits *limits = &plan->function->object.device->base->limits;
-    uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
-                                                                        : limits->texel_alignment;
-    grid = (grid > 64 ? grid : 64) - 1;
+    uint64_t grid = spyi_launch_grid(&plan->function->object.device->base->limits);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].source != SPYI_SOURCE_TENSOR && !spyi_leaf_is_whole(&b->leaves[i])) continue;
         const spy_tensor *t = values->items[b->leaves[i].value].tensor;
         spyi_launch_leaf *at = &launch->leaves[i];
-        const spyi_storage *storage = t->storage;
-        if (memcmp(at->geometry, &t->shape, sizeof at->geometry) != 0 || storage->size < at->reach ||
-            ((storage->offset ^ at->storage_offset) & grid) != 0 ||
-            (launch->key.bindings && storage->offset + at->binding_offset < at->storage_offset))
+        if ((launch->key.bindings && t->storage->offset + at->binding_offset < at->storage_offset) ||
+            !spyi_launch_leaf_repeats(at, t, grid))
             return false;
-        at->binding_offset += storage->offset - at->storage_offset;
-        at->storage_offset = storage->offset;
-        at->storage = t->storage;
     }
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
@@ -24879,6 +24955,195 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
     return SPY_OK;
 }
 
+// >>call/pack.c ---------------------------------------------------------------------------------------------
+
+// A launch's parameter block: sizes, addresses and numbers, in the device's layout.
+
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,
+                  v->type->display);
+    const spy_arg *arg = v->arg;
+    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+// Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
+// Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
+static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
+    uint32_t s = 0;
+    while (s < 31 && ((uint32_t)1 << s) < d) s++;
+    *shift = s;
+    *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
+}
+
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    spy_dtype from = arg->dtype, to = leaf->element->scalar;
+    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+        float f;
+        double d;
+        switch (to) {
+        case SPY_FLOAT32:
+            f = (float)arg->value.f;
+            memcpy(out, &f, sizeof f);
+            return true;
+        case SPY_FLOAT64:
+            d = arg->value.f;
+            memcpy(out, &d, sizeof d);
+            return true;
+        case SPY_INT32:
+        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        default: break;
+        }
+    }
+    uint8_t host[8];
+    // The union holds 64 bits of the number's own family.
+    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
+                     : arg->kind == SPY_ARG_INT ? SPY_INT64
+                                                : SPY_UINT64;
+    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
+    spyi_type_to_device(leaf->element, out, host, 1);
+    return true;
+}
+
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
+    const spyi_type *scalar = leaf->type;
+    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
+    size_t count = 1;
+    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
+    for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
+    if (scalar->scalar == from) {
+        spyi_type_to_device(leaf->type, out, arg->value.data, 1);
+        return true;
+    }
+    void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
+    if (good) spyi_type_to_device(leaf->type, out, host, 1);
+    free(host);
+    return good;
+}
+
+SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
+                                  spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    size_t step = leaf->element->device_size,
+           count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        for (size_t i = 0; i < count; i++)
+            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
+        return SPY_OK;
+    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
+    case SPYI_SOURCE_INLINE:
+        return spyi_pack_inline(leaf, v->arg, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
+    default: break;
+    }
+    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values,
+                                   const spyi_variant *variant, bool repeats, spyi_text *error) {
+    const spyi_launch *launch = &plan->launch;
+    uint8_t *block = launch->block;
+    uint32_t row = launch->groups[0] * variant->emitted.group_size;
+    bool index64 = variant->key.index64;
+    spyi_text problem = { NULL, 0, 0 };
+    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        const spyi_pack *pack = &variant->emitted.packs[p];
+        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
+        const spyi_leaf *leaf = &plan->bound.leaves[pack->leaf];
+        const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
+        uint8_t *out = block + pack->offset;
+        uint32_t u = 0, other;
+        int64_t stride;
+        uint64_t address;
+        switch ((spyi_pack_op)pack->op) {
+        case SPYI_PACK_COUNT:
+            u = (uint32_t)launch->count;
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
+        case SPYI_PACK_THREADS: memcpy(out, &values->threads->count[pack->dim], 4); break;
+        case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
+        case SPYI_PACK_SHAPE:
+            u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_SIZE:
+            u = (uint32_t)launch->dims[pack->dim];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_MAGIC:
+            spyi_divider((uint32_t)launch->dims[pack->dim], &u, &other);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_SHIFT:
+            spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_ELEMENT:
+            u = (uint32_t)launch->element_strides[pack->dim];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_TEAM:
+            u = pack->dim == 0   ? launch->sums
+                : pack->dim == 1 ? launch->each
+                : pack->dim == 2 ? launch->team_parts
+                : pack->dim == 3 ? launch->length
+                                 : launch->groups[0];
+            memcpy(out, &u, 4);
+            break;
+        case SPYI_PACK_SUMS:
+            address = launch->sums_storage->chunk.address + launch->sums_storage->offset + at->sums_offset;
+            memcpy(out, &address, 8);
+            break;
+        case SPYI_PACK_PRINT:
+            address = spyi_print_address(plan->function->object.device);
+            memcpy(out, &address, 8);
+            break;
+        case SPYI_PACK_ADDRESS:
+            address = at->storage->chunk.address + at->storage->offset + at->begin;
+            memcpy(out, &address, 8);
+            break;
+        case SPYI_PACK_BASE:
+            memcpy(out, variant->key.bindings ? &at->base : &at->first, index64 ? 8 : 4);
+            break;
+        case SPYI_PACK_STRIDE:
+        case SPYI_PACK_INNER:
+            stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];
+            memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
+            break;
+        case SPYI_PACK_SCALAR:
+            if (!spyi_pack_scalar(leaf, values->items[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
+            break;
+        case SPYI_PACK_BYTES:
+            spyi_type_to_device(leaf->type, out, values->items[leaf->value].arg->value.data, 1);
+            break;
+        case SPYI_PACK_INLINE:
+            if (!spyi_pack_inline(leaf, values->items[leaf->value].arg, out))
+                return spyi_does_not_fit(leaf, &values->items[leaf->value], error);
+            break;
+        case SPYI_PACK_KIND:
+            spyi_text_clear(&problem);
+            if (!leaf->kind->pack(leaf, &values->items[leaf->value], out, &problem)) {
+                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+                spyi_text_free(&problem);
+                return SPY_ERROR_OUT_OF_RANGE;
+            }
+            if (launch->pass && leaf->whole_grads) spyi_whole_stop_adding(leaf, out);
+            break;
+        }
+    }
+    return SPY_OK;
+}
+
 // >>call/run.c ----------------------------------------------------------------------------------------------
 
 // One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
@@ -24913,16 +25178,6 @@ static spy_dtype spyi_leaf_scalar(const spyi_leaf *leaf) {
     const spyi_type *type = leaf->element;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return type->scalar;
-}
-
-static spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
-    spyi_text_add(error, "'%s': expected %s, got %s that does not fit", leaf->path, leaf->type->display,
-                  v->type->display);
-    const spy_arg *arg = v->arg;
-    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
-    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
-    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
-    return SPY_ERROR_OUT_OF_RANGE;
 }
 
 static spy_status spyi_make_upload(spyi_run_state *s, uint32_t i, spyi_text *error) {
@@ -25020,183 +25275,6 @@ static spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
     return status;
 }
 
-// >>the block
-
-// Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
-// Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
-static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
-    uint32_t s = 0;
-    while (s < 31 && ((uint32_t)1 << s) < d) s++;
-    *shift = s;
-    *magic = (uint32_t)((((uint64_t)1 << 32) * (((uint64_t)1 << s) - d)) / d + 1);
-}
-
-static bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
-    spy_dtype from = arg->dtype, to = leaf->element->scalar;
-    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
-        float f;
-        double d;
-        switch (to) {
-        case SPY_FLOAT32:
-            f = (float)arg->value.f;
-            memcpy(out, &f, sizeof f);
-            return true;
-        case SPY_FLOAT64:
-            d = arg->value.f;
-            memcpy(out, &d, sizeof d);
-            return true;
-        case SPY_INT32:
-        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
-        default: break;
-        }
-    }
-    uint8_t host[8];
-    // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
-                     : arg->kind == SPY_ARG_INT ? SPY_INT64
-                                                : SPY_UINT64;
-    if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
-    spyi_type_to_device(leaf->element, out, host, 1);
-    return true;
-}
-
-static bool spyi_pack_inline(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out) {
-    const spyi_type *scalar = leaf->type;
-    while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
-    size_t count = 1;
-    for (uint32_t d = 0; d < v->rank; d++) count *= (size_t)v->dims[d];
-    if (scalar->scalar == v->type->scalar) {
-        spyi_type_to_device(leaf->type, out, v->arg->value.data, 1);
-        return true;
-    }
-    void *host = malloc(count * spyi_scalar_size(scalar->scalar) + 1);
-    bool good =
-        host && spyi_convert_scalars(host, scalar->scalar, v->arg->value.data, v->type->scalar, count);
-    if (good) spyi_type_to_device(leaf->type, out, host, 1);
-    free(host);
-    return good;
-}
-
-SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
-                                  spyi_text *error) {
-    spyi_text problem = { NULL, 0, 0 };
-    size_t step = leaf->element->device_size,
-           count = leaf->splat ? leaf->type->rows * leaf->type->columns : 1;
-    switch (leaf->source) {
-    case SPYI_SOURCE_SCALAR:
-        for (size_t i = 0; i < count; i++)
-            if (!spyi_pack_scalar(leaf, v->arg, out + i * step)) return spyi_does_not_fit(leaf, v, error);
-        return SPY_OK;
-    case SPYI_SOURCE_BYTES: spyi_type_to_device(leaf->type, out, v->arg->value.data, 1); return SPY_OK;
-    case SPYI_SOURCE_INLINE:
-        return spyi_pack_inline(leaf, v, out) ? SPY_OK : spyi_does_not_fit(leaf, v, error);
-    default: break;
-    }
-    if (leaf->kind->pack(leaf, v, out, &problem)) return SPY_OK;
-    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-    spyi_text_free(&problem);
-    return SPY_ERROR_OUT_OF_RANGE;
-}
-
-// Fills launch->block. `repeats`: it holds the last call's, whose sizes and strides stay.
-static spy_status spyi_pack_block(spyi_run_state *s, const spyi_variant *variant, bool repeats,
-                                  spyi_text *error) {
-    const spyi_launch *launch = s->launch;
-    uint8_t *block = launch->block;
-    uint32_t row = launch->groups[0] * variant->emitted.group_size;
-    bool index64 = variant->key.index64;
-    spyi_text problem = { NULL, 0, 0 };
-    if (!repeats && block) memset(block, 0, variant->emitted.block_size); // NULL: buffers alone
-    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
-        const spyi_pack *pack = &variant->emitted.packs[p];
-        if (repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = &s->bound->leaves[pack->leaf];
-        const spyi_launch_leaf *at = &launch->leaves[pack->leaf];
-        uint8_t *out = block + pack->offset;
-        uint32_t u = 0, other;
-        int64_t stride;
-        uint64_t address;
-        switch ((spyi_pack_op)pack->op) {
-        case SPYI_PACK_COUNT:
-            u = (uint32_t)launch->count;
-            memcpy(out, &u, 4);
-            break;
-        case SPYI_PACK_ROW: memcpy(out, &row, 4); break;
-        case SPYI_PACK_THREADS: memcpy(out, &s->values->threads->count[pack->dim], 4); break;
-        case SPYI_PACK_GROUPS: memcpy(out, &launch->thread_groups[pack->dim], 4); break;
-        case SPYI_PACK_SHAPE:
-            u = launch->shape.rank ? (uint32_t)launch->shape.dims[pack->dim] : 1u;
-            memcpy(out, &u, 4);
-            break;
-        case SPYI_PACK_SIZE:
-            u = (uint32_t)launch->dims[pack->dim];
-            memcpy(out, &u, 4);
-            break;
-        case SPYI_PACK_MAGIC:
-            spyi_divider((uint32_t)launch->dims[pack->dim], &u, &other);
-            memcpy(out, &u, 4);
-            break;
-        case SPYI_PACK_SHIFT:
-            spyi_divider((uint32_t)launch->dims[pack->dim], &other, &u);
-            memcpy(out, &u, 4);
-            break;
-        case SPYI_PACK_ELEMENT:
-            u = (uint32_t)launch->element_strides[pack->dim];
-            memcpy(out, &u, 4);
-            break;
-        case SPYI_PACK_TEAM:
-            u = pack->dim == 0   ? launch->sums
-                : pack->dim == 1 ? launch->each
-                : pack->dim == 2 ? launch->team_parts
-                : pack->dim == 3 ? launch->length
-                                 : launch->groups[0];
-            memcpy(out, &u, 4);
-            break;
-        case SPYI_PACK_SUMS:
-            address = launch->sums_storage->chunk.address + launch->sums_storage->offset + at->sums_offset;
-            memcpy(out, &address, 8);
-            break;
-        case SPYI_PACK_PRINT:
-            address = spyi_print_address(s->device);
-            memcpy(out, &address, 8);
-            break;
-        case SPYI_PACK_ADDRESS:
-            address = at->storage->chunk.address + at->storage->offset + at->begin;
-            memcpy(out, &address, 8);
-            break;
-        case SPYI_PACK_BASE:
-            memcpy(out, variant->key.bindings ? &at->base : &at->first, index64 ? 8 : 4);
-            break;
-        case SPYI_PACK_STRIDE:
-        case SPYI_PACK_INNER:
-            stride = pack->op == SPYI_PACK_STRIDE ? at->strides[pack->dim] : at->inner[pack->dim];
-            memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
-            break;
-        case SPYI_PACK_SCALAR:
-            if (!spyi_pack_scalar(leaf, s->values->items[leaf->value].arg, out))
-                return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
-            break;
-        case SPYI_PACK_BYTES:
-            spyi_type_to_device(leaf->type, out, s->values->items[leaf->value].arg->value.data, 1);
-            break;
-        case SPYI_PACK_INLINE:
-            if (!spyi_pack_inline(leaf, &s->values->items[leaf->value], out))
-                return spyi_does_not_fit(leaf, &s->values->items[leaf->value], error);
-            break;
-        case SPYI_PACK_KIND:
-            spyi_text_clear(&problem);
-            if (!leaf->kind->pack(leaf, &s->values->items[leaf->value], out, &problem)) {
-                spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
-                spyi_text_free(&problem);
-                return SPY_ERROR_OUT_OF_RANGE;
-            }
-            if (launch->pass && leaf->whole_grads) spyi_whole_stop_adding(leaf, out);
-            break;
-        }
-    }
-    return SPY_OK;
-}
-
 // >>hazards
 
 // Results to host memory are left out: each call that has them waits. `untracked`: the kernel may read and write where
@@ -25292,7 +25370,7 @@ static spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant,
         launch->block = block;
         launch->block_capacity = e->block_size;
     }
-    spy_status status = spyi_pack_block(s, variant, repeats, error);
+    spy_status status = spyi_pack_block(s->plan, s->values, variant, repeats, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
@@ -25352,21 +25430,19 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 }
 
 // After success: hands a new tensor to the caller, and describes results of whatever kind.
-static void spyi_give_result(const spyi_run_state *s, uint32_t i) {
-    const spyi_leaf *leaf = &s->bound->leaves[i];
-    const spyi_value *v = &s->values->items[leaf->value];
-    if (leaf->source == SPYI_SOURCE_NEW && v->kind == SPY_ARG_NEW) *v->arg->value.new_tensor = s->made[i];
-    if (v->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
-    spy_result *result = v->arg->value.result;
+SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
+    if (arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
+    if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =
         type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
-    result->tensor = s->made[i];
+    result->tensor = made;
     result->type = spyi_type_user_name(type);
     result->dtype = plain ? type->scalar : SPY_DTYPE_DEFAULT;
     result->rows = plain ? type->rows : 0;
     result->columns = plain ? type->columns : 0;
-    result->size_bytes = s->made[i] ? 0 : type->host_size;
+    result->size_bytes = made ? 0 : type->host_size;
 }
 
 // Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
@@ -25469,7 +25545,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
     if (s.launch->sums_storage) s.launch->sums_storage->references = 1; // a list may keep it
-    if (status == SPY_OK && variant && variant->key.bindings && !several) // temporaries have their place only now
+    if (status == SPY_OK && variant && variant->key.bindings &&
+        !several) // temporaries have their place only now
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
         status = several ? spyi_run_passes(&s, variant, timed, error)
@@ -25485,10 +25562,249 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_comm
         status = device->backend->time_elapsed(device->gpu, gpu_time_ns, error);
     if (s.waits || timed) spyi_print_deliver(device);
     if (status == SPY_OK)
-        for (uint32_t i = 0; i < s.bound->leaf_count; i++) spyi_give_result(&s, i);
+        for (uint32_t i = 0; i < s.bound->leaf_count; i++)
+            spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound))) s.launch->repeatable = variant;
+    if (status == SPY_OK && !several && (repeats || spyi_is_repeatable(s.bound)))
+        s.launch->repeatable = variant;
+    if (status == SPY_OK && repeats && variant && !list) spyi_again_learn(plan, values, variant);
     return status;
+}
+
+// >>call/again.c --------------------------------------------------------------------------------------------
+
+// A call that repeats its plan's last one but for storages and numbers, from the arguments straight to the dispatch: nothing
+// is described, signed or looked up. Whatever is not as it was goes the long way, which also has the words for what is wrong.
+
+#define SPYI_NOWHERE UINT16_MAX
+
+// One argument: what must be as it was, and what its value becomes.
+typedef struct spyi_again_arg {
+    const char *name;      // "": by position
+    const spyi_type *type; // of a tensor's elements
+    uint8_t kind, direction, dtype;
+    uint8_t source;  // spyi_source
+    bool in, out;    // the leaf's
+    uint16_t leaf;   // of the plan
+    uint16_t offset; // in the block; SPYI_NOWHERE: the kernel has no use for it
+} spyi_again_arg;
+
+typedef struct spyi_again {
+    const spyi_variant *variant; // that it is about; NULL: the plan's calls cannot repeat in this way
+    spyi_again_arg *args;        // `count`, in this block of memory, and then their names
+    uint32_t count;
+} spyi_again;
+
+// >>learning
+
+static bool spyi_plain_plan(const spyi_plan *plan, const spyi_values *values) {
+    const spyi_options *o = &plan->bound.options;
+    return !values->threads && !values->global_count && !values->grad_count && !plan->bound.sizes &&
+           plan->bound.leaf_count == values->count && !o->prelude && !o->conformance_count &&
+           !o->threads[0] && !o->group.rank && !o->count_rank && o->mode == SPY_CALL_DEFAULT;
+}
+
+static bool spyi_again_source(const spyi_leaf *leaf, const spyi_value *v) {
+    switch (leaf->source) {
+    case SPYI_SOURCE_TENSOR: return v->kind == SPY_ARG_TENSOR;
+    case SPYI_SOURCE_SCALAR: return v->kind <= SPY_ARG_FLOAT && v->direction == SPY_DIRECTION_DEFAULT;
+    case SPYI_SOURCE_INLINE: return v->kind == SPY_ARG_ARRAY && leaf->batch_rank == 0;
+    case SPYI_SOURCE_NEW: return v->kind == SPY_ARG_NEW || v->kind == SPY_ARG_RESULT;
+    default: return false;
+    }
+}
+
+// Which argument feeds the leaf, and where it goes in the block; false: it does not do.
+static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
+                            uint32_t leaf, spyi_again_arg *args) {
+    const spyi_leaf *l = &plan->bound.leaves[leaf];
+    const spyi_value *v = &values->items[l->value];
+    spyi_again_arg *a = &args[l->value];
+    if (!spyi_again_source(l, v) || v->cast || v->map_count || v->whole || l->untracked || l->kind || a->name)
+        return false;
+    a->name = v->name ? v->name : "";
+    a->type = v->type;
+    a->kind = v->kind;
+    a->direction = v->direction;
+    a->dtype = (uint8_t)v->arg->dtype;
+    a->source = (uint8_t)l->source;
+    a->in = l->in;
+    a->out = l->out;
+    a->leaf = (uint16_t)leaf;
+    a->offset = SPYI_NOWHERE;
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        const spyi_pack *pack = &variant->emitted.packs[p];
+        if (pack->leaf != leaf || pack->op < SPYI_PACK_ADDRESS) continue;
+        bool known =
+            pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SCALAR || pack->op == SPYI_PACK_INLINE;
+        if (!known || a->offset != SPYI_NOWHERE || pack->offset >= SPYI_NOWHERE) return false;
+        a->offset = (uint16_t)pack->offset;
+    }
+    return true;
+}
+
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant) {
+    if (plan->again && plan->again->variant == variant) return;
+    if (!spyi_plain_plan(plan, values) || variant->feeds.count || variant->emitted.prints ||
+        variant->emitted.binding_count)
+        return;
+    spyi_again_free(plan);
+    size_t size = sizeof *plan->again + values->count * sizeof *plan->again->args, names = 0;
+    for (uint32_t i = 0; i < values->count; i++)
+        names += values->items[i].name ? strlen(values->items[i].name) + 1 : 0;
+    spyi_again *again = (spyi_again *)calloc(1, size + names);
+    if (!again) return; // the long way needs none
+    again->args = (spyi_again_arg *)(again + 1);
+    again->count = values->count;
+    uint32_t fresh = 0; // new tensors: one is made
+    for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
+        fresh += plan->bound.leaves[i].source == SPYI_SOURCE_NEW;
+        if (fresh <= 1 && spyi_again_leaf(plan, values, variant, i, again->args)) continue;
+        free(again);
+        return;
+    }
+    char *at = (char *)again + size;
+    for (uint32_t i = 0; i < again->count; i++) {
+        size_t length = strlen(again->args[i].name);
+        if (length == 0) {
+            again->args[i].name = "";
+            continue;
+        }
+        again->args[i].name = (const char *)memcpy(at, again->args[i].name, length + 1);
+        at += length + 1;
+    }
+    again->variant = variant;
+    plan->again = again;
+}
+
+SPYI_FN void spyi_again_free(spyi_plan *plan) {
+    free(plan->again);
+    plan->again = NULL;
+}
+
+// >>repeating
+
+static bool spyi_again_named(const spy_arg *arg, const char *name) {
+    const char *given = arg->name ? arg->name : "";
+    while (*given == *name && *name) given++, name++;
+    return *given == *name;
+}
+
+// Puts one argument's value into the block, or its tensor into the launch and among the uses.
+static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_arg *arg, uint64_t grid,
+                            spyi_use *uses, uint32_t *use_count) {
+    const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
+    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    uint8_t *out = plan->launch.block + a->offset;
+    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+        arg->map_count || !spyi_again_named(arg, a->name))
+        return false;
+    switch ((spyi_source)a->source) {
+    case SPYI_SOURCE_TENSOR: {
+        const spy_tensor *t = arg->value.tensor;
+        if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
+            t->object.device != plan->function->object.device)
+            return false;
+        if (t->serial != at->serial) { // else even its address stands in the block
+            if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
+            uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
+            if (a->offset != SPYI_NOWHERE) memcpy(out, &address, 8);
+        }
+        spyi_use *use = &uses[(*use_count)++];
+        use->storage = at->storage;
+        use->begin = at->begin;
+        use->end = at->end;
+        use->reads = a->in;
+        use->writes = a->out;
+        use->counts = false;
+        return true;
+    }
+    case SPYI_SOURCE_SCALAR:
+        return (uint8_t)arg->dtype == a->dtype &&
+               (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, out));
+    case SPYI_SOURCE_INLINE:
+        if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
+        for (uint32_t d = 0; d < leaf->consumed; d++)
+            if (arg->dims[d] != leaf->consumed_dims[d]) return false;
+        return a->offset == SPYI_NOWHERE || spyi_pack_inline(leaf, arg, out);
+    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
+    }
+}
+
+// An output on the same storage as something else must be looked at closely.
+static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!uses[i].writes) continue;
+        for (uint32_t j = 0; j < count; j++)
+            if (j != i && uses[j].storage == uses[i].storage) return false;
+    }
+    return true;
+}
+
+// A new tensor for the result.
+static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi_use *uses,
+                                  uint32_t *use_count, spy_tensor **made, spyi_text *error) {
+    spy_status status = SPY_OK;
+    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    *made = spyi_tensor_make(plan->function->object.device, plan->bound.leaves[a->leaf].element,
+                             &plan->launch.shape, NULL, error, &status);
+    if (!*made) return status;
+    at->storage = (*made)->storage;
+    spyi_use *use = &uses[(*use_count)++];
+    memset(use, 0, sizeof *use);
+    use->storage = at->storage;
+    use->begin = at->begin;
+    use->end = at->end;
+    use->writes = true;
+    uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
+    if (a->offset != SPYI_NOWHERE) memcpy(plan->launch.block + a->offset, &address, 8);
+    return SPY_OK;
+}
+
+static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
+                                      spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = &plan->launch;
+    spyi_dispatch dispatch;
+    dispatch.kernel = launch->repeatable->kernel;
+    dispatch.block = launch->block;
+    dispatch.bindings = NULL;
+    dispatch.uniforms = NULL;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = dispatch.indirect_offset = 0;
+    plan->last_submit = device->backend->open_submit(device->gpu);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, false);
+    spy_status status = device->backend->dispatch(device->gpu, &dispatch, error);
+    spyi_barrier_done(device, dispatch.barrier, status);
+    if (status == SPY_OK) device->stats.calls++;
+    return status;
+}
+
+SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
+    const spyi_again *again = plan->again;
+    if (!again || again->variant != plan->launch.repeatable || args.count != again->count || !args.items)
+        return false;
+    spy_device *device = plan->function->object.device;
+    uint64_t grid = spyi_launch_grid(&device->base->limits);
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    uint32_t use_count = 0, fresh = UINT32_MAX;
+    for (uint32_t i = 0; i < again->count; i++) {
+        if (!spyi_again_take(plan, &again->args[i], &args.items[i], grid, uses, &use_count)) return false;
+        if (again->args[i].source == SPYI_SOURCE_NEW) fresh = i;
+    }
+    if (!spyi_again_apart(uses, use_count)) return false;
+    spy_tensor *made = NULL;
+    *status = SPY_OK;
+    if (fresh != UINT32_MAX)
+        *status = spyi_again_make(plan, &again->args[fresh], uses, &use_count, &made, error);
+    if (*status == SPY_OK) *status = spyi_again_dispatch(plan, uses, use_count, error);
+    if (*status == SPY_OK && made) {
+        spyi_give_result(&plan->bound.leaves[again->args[fresh].leaf], &args.items[fresh], made);
+    } else if (made) {
+        spyi_tensor_unlink(made);
+        spyi_tensor_free(made);
+    }
+    return true;
 }
 
 // >>call/call.c ---------------------------------------------------------------------------------------------
@@ -25504,6 +25820,12 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
+// Options that say nothing.
+static bool spyi_options_are_plain(const spy_call_options *options) {
+    static const spy_call_options none;
+    return !options || memcmp(options, &none, sizeof none) == 0;
+}
+
 // Inside the device: the stages of a call or dispatch.
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
@@ -25513,6 +25835,9 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
     spy_status status = SPY_OK;
+    if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
+        spyi_cache_again(function, args, &status, &error))
+        return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
     if (list && timed) {
         spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
                               "spy_list_timestamp can");
@@ -25573,7 +25898,8 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
-static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode, const char *name) {
+static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode,
+                                 const char *name) {
     spy_call_options options;
     memset(&options, 0, sizeof options);
     options.mode = mode;
@@ -25890,7 +26216,8 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
     launch->pass = 0;
     launch->finishes = false;
     do status = spyi_prepare_variant(plan, values, error);
-    while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count && spyi_next_pass(launch));
+    while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+           spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
     return status;
@@ -26073,7 +26400,11 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
-    if (status == SPY_OK) {
+    bool again = status == SPY_OK && !prepared->kept.given && !spyi_prepared_outdated(prepared) &&
+                 spyi_call_again(prepared->plan, args, &status, &error);
+    if (again && status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
+    if (status == SPY_OK && !again) {
         status =
             spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
         if (status == SPY_OK && spyi_prepared_outdated(prepared))

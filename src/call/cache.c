@@ -17,6 +17,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     spyi_bound_free(&plan->bound);
     free(plan->launch.leaves);
     free(plan->launch.block);
+    spyi_again_free(plan);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -133,6 +134,19 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     }
     if (plan) spyi_lru_touch(cache, plan);
     return plan;
+}
+
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
+    spy_device *device = function->object.device;
+    for (int i = 0; i < SPYI_RECENT_PLANS; i++) {
+        spyi_plan *plan = function->recent[i];
+        if (!plan || !spyi_call_again(plan, args, status, error)) continue;
+        if (i > 0) spyi_make_recent(function, plan);
+        spyi_lru_touch(device->cache, plan);
+        device->stats.plan_hits++;
+        return true;
+    }
+    return false;
 }
 
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {

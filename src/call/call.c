@@ -11,6 +11,12 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
+// Options that say nothing.
+static bool spyi_options_are_plain(const spy_call_options *options) {
+    static const spy_call_options none;
+    return !options || memcmp(options, &none, sizeof none) == 0;
+}
+
 // Inside the device: the stages of a call or dispatch.
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
@@ -20,6 +26,9 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_plan *plan = NULL;
     spy_command_list *list = options ? options->append_to : NULL;
     spy_status status = SPY_OK;
+    if (SPYI_LIKELY(!threads && !timed && spyi_options_are_plain(options)) &&
+        spyi_cache_again(function, args, &status, &error))
+        return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
     if (list && timed) {
         spyi_text_add(&error, "its options: append_to: a call that is recorded cannot be timed; "
                               "spy_list_timestamp can");
@@ -80,7 +89,8 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
     return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a command list, got NULL", name);
 }
 
-static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode, const char *name) {
+static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call_mode mode,
+                                 const char *name) {
     spy_call_options options;
     memset(&options, 0, sizeof options);
     options.mode = mode;

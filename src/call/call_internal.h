@@ -37,6 +37,7 @@ typedef struct spyi_variant {
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
+    uint64_t serial;       // of the tensor that the next ones tell of
     uint64_t offset;       // byte of element 0 in the storage
     uint64_t begin, end;   // bytes of its elements
     uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
@@ -97,6 +98,7 @@ struct spyi_plan {
     spy_function *function;
     spyi_bound bound;
     spyi_launch launch; // the running call's, or the last one's
+    struct spyi_again *again; // how its arguments repeat it; NULL: not learnt
     spyi_variant **variants;
     uint32_t variant_count;
     uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
@@ -125,6 +127,8 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
                                    spyi_values *values); // NULL: not there
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
+// The call, if it repeats one of the function's last few plans.
+SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, spy_status *status, spyi_text *error);
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
 
@@ -144,6 +148,9 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Whether the call repeats the plan's last launch but for storages and numbers, which are then in plan->launch.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
+SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
+// The same of one tensor, which then is the leaf's.
+SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
 
 // passes.c, for backward calls: which gradients are added to in one dispatch; the teams of launch->pass; its dimensions in the
 // order in which they are walked, those that do not share first: gives how many these are.
@@ -172,9 +179,24 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 SPYI_FN spy_status spyi_feeds_pack(spyi_feeds *feeds, const spyi_values *values, spyi_binding *bindings,
                                    spyi_text *error);
 
-// run.c
+// pack.c
 // One value in the device's layout: numbers, host data, whole tensors.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // false: it does not fit
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
+SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
+// Fills plan->launch.block. `repeats`: it holds the last call's, whose sizes and strides stay.
+SPYI_FN spy_status spyi_pack_block(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
+                                   bool repeats, spyi_text *error);
+
+// again.c
+// The call, if it repeats the plan's last one; false: nothing was done. Neither allocates, but for a new result.
+SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
+SPYI_FN void spyi_again_free(spyi_plan *plan);
+
+// run.c
+SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
 // `list`: record into it instead of running; or NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spy_command_list *list, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error);

@@ -125,7 +125,8 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
     launch->pass = 0;
     launch->finishes = false;
     do status = spyi_prepare_variant(plan, values, error);
-    while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count && spyi_next_pass(launch));
+    while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+           spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
     return status;
@@ -308,7 +309,11 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     spyi_values *values = &device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = prepared->running || !prepared->plan ? spyi_prepared_state(prepared, name) : SPY_OK;
-    if (status == SPY_OK) {
+    bool again = status == SPY_OK && !prepared->kept.given && !spyi_prepared_outdated(prepared) &&
+                 spyi_call_again(prepared->plan, args, &status, &error);
+    if (again && status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
+    if (status == SPY_OK && !again) {
         status =
             spyi_describe(prepared->function, args, spyi_prepared_options(prepared), NULL, values, &error);
         if (status == SPY_OK && spyi_prepared_outdated(prepared))

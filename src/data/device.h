@@ -43,6 +43,7 @@ typedef struct spyi_pool {
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
+    uint64_t serial;                 // never again another tensor of the device, nor this one after it changed
     const spyi_type *type;           // element
     spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;           // of element 0 in the storage
@@ -129,6 +130,7 @@ struct spy_device {
     struct spyi_cursor_range *cursor_ranges;
     struct spy_command_list *lists;
     uint32_t next_function_id;
+    uint64_t last_tensor_serial;
     spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
     spyi_atomic release_count; // entries of release_queue, read without the lock

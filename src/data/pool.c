@@ -254,11 +254,16 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     barrier = spyi_take_barrier(device, barrier);
     for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
     if (counts) device->counts_epoch = device->epoch;
-    uint64_t submit = device->backend->open_submit(device->gpu);
+    uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
-        if (use->reads) spyi_note_use(device, use->storage, use->begin, use->end, false, submit);
-        if (use->writes) spyi_note_use(device, use->storage, use->begin, use->end, true, submit);
+        spyi_storage *s = use->storage;
+        s->use_submit = submit;
+        if (use->reads)
+            spyi_extend_range(&s->read_epoch, &s->read_begin, &s->read_end, epoch, use->begin, use->end);
+        if (!use->writes) continue;
+        spyi_extend_range(&s->write_epoch, &s->write_begin, &s->write_end, epoch, use->begin, use->end);
+        s->write_submit = submit;
     }
     return barrier;
 }

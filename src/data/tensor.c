@@ -87,6 +87,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
     }
     tensor->object.kind = (uint32_t)SPYI_KIND_TENSOR;
     tensor->object.device = device;
+    tensor->serial = ++device->last_tensor_serial;
     spyi_atomic_store(&tensor->object.references, 1);
     tensor->next = device->tensors;
     if (tensor->next) tensor->next->previous = tensor;

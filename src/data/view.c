@@ -350,6 +350,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         if (--tensor->storage->references == 0) spyi_pool_give(device, tensor->storage);
         tensor->storage = other->storage;
         tensor->offset_bytes = other->offset_bytes;
+        tensor->serial = ++device->last_tensor_serial;
         spyi_tensor_measure(tensor);
         spyi_gradients_share(tensor, other);
     }

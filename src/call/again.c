@@ -1,0 +1,234 @@
+// A call that repeats its plan's last one but for storages and numbers, from the arguments straight to the dispatch: nothing
+// is described, signed or looked up. Whatever is not as it was goes the long way, which also has the words for what is wrong.
+#include "call/call_internal.h"
+
+#define SPYI_NOWHERE UINT16_MAX
+
+// One argument: what must be as it was, and what its value becomes.
+typedef struct spyi_again_arg {
+    const char *name;      // "": by position
+    const spyi_type *type; // of a tensor's elements
+    uint8_t kind, direction, dtype;
+    uint8_t source;  // spyi_source
+    bool in, out;    // the leaf's
+    uint16_t leaf;   // of the plan
+    uint16_t offset; // in the block; SPYI_NOWHERE: the kernel has no use for it
+} spyi_again_arg;
+
+typedef struct spyi_again {
+    const spyi_variant *variant; // that it is about; NULL: the plan's calls cannot repeat in this way
+    spyi_again_arg *args;        // `count`, in this block of memory, and then their names
+    uint32_t count;
+} spyi_again;
+
+// >>learning
+
+static bool spyi_plain_plan(const spyi_plan *plan, const spyi_values *values) {
+    const spyi_options *o = &plan->bound.options;
+    return !values->threads && !values->global_count && !values->grad_count && !plan->bound.sizes &&
+           plan->bound.leaf_count == values->count && !o->prelude && !o->conformance_count &&
+           !o->threads[0] && !o->group.rank && !o->count_rank && o->mode == SPY_CALL_DEFAULT;
+}
+
+static bool spyi_again_source(const spyi_leaf *leaf, const spyi_value *v) {
+    switch (leaf->source) {
+    case SPYI_SOURCE_TENSOR: return v->kind == SPY_ARG_TENSOR;
+    case SPYI_SOURCE_SCALAR: return v->kind <= SPY_ARG_FLOAT && v->direction == SPY_DIRECTION_DEFAULT;
+    case SPYI_SOURCE_INLINE: return v->kind == SPY_ARG_ARRAY && leaf->batch_rank == 0;
+    case SPYI_SOURCE_NEW: return v->kind == SPY_ARG_NEW || v->kind == SPY_ARG_RESULT;
+    default: return false;
+    }
+}
+
+// Which argument feeds the leaf, and where it goes in the block; false: it does not do.
+static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, const spyi_variant *variant,
+                            uint32_t leaf, spyi_again_arg *args) {
+    const spyi_leaf *l = &plan->bound.leaves[leaf];
+    const spyi_value *v = &values->items[l->value];
+    spyi_again_arg *a = &args[l->value];
+    if (!spyi_again_source(l, v) || v->cast || v->map_count || v->whole || l->untracked || l->kind || a->name)
+        return false;
+    a->name = v->name ? v->name : "";
+    a->type = v->type;
+    a->kind = v->kind;
+    a->direction = v->direction;
+    a->dtype = (uint8_t)v->arg->dtype;
+    a->source = (uint8_t)l->source;
+    a->in = l->in;
+    a->out = l->out;
+    a->leaf = (uint16_t)leaf;
+    a->offset = SPYI_NOWHERE;
+    for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
+        const spyi_pack *pack = &variant->emitted.packs[p];
+        if (pack->leaf != leaf || pack->op < SPYI_PACK_ADDRESS) continue;
+        bool known =
+            pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SCALAR || pack->op == SPYI_PACK_INLINE;
+        if (!known || a->offset != SPYI_NOWHERE || pack->offset >= SPYI_NOWHERE) return false;
+        a->offset = (uint16_t)pack->offset;
+    }
+    return true;
+}
+
+SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant) {
+    if (plan->again && plan->again->variant == variant) return;
+    if (!spyi_plain_plan(plan, values) || variant->feeds.count || variant->emitted.prints ||
+        variant->emitted.binding_count)
+        return;
+    spyi_again_free(plan);
+    size_t size = sizeof *plan->again + values->count * sizeof *plan->again->args, names = 0;
+    for (uint32_t i = 0; i < values->count; i++)
+        names += values->items[i].name ? strlen(values->items[i].name) + 1 : 0;
+    spyi_again *again = (spyi_again *)calloc(1, size + names);
+    if (!again) return; // the long way needs none
+    again->args = (spyi_again_arg *)(again + 1);
+    again->count = values->count;
+    uint32_t fresh = 0; // new tensors: one is made
+    for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
+        fresh += plan->bound.leaves[i].source == SPYI_SOURCE_NEW;
+        if (fresh <= 1 && spyi_again_leaf(plan, values, variant, i, again->args)) continue;
+        free(again);
+        return;
+    }
+    char *at = (char *)again + size;
+    for (uint32_t i = 0; i < again->count; i++) {
+        size_t length = strlen(again->args[i].name);
+        if (length == 0) {
+            again->args[i].name = "";
+            continue;
+        }
+        again->args[i].name = (const char *)memcpy(at, again->args[i].name, length + 1);
+        at += length + 1;
+    }
+    again->variant = variant;
+    plan->again = again;
+}
+
+SPYI_FN void spyi_again_free(spyi_plan *plan) {
+    free(plan->again);
+    plan->again = NULL;
+}
+
+// >>repeating
+
+static bool spyi_again_named(const spy_arg *arg, const char *name) {
+    const char *given = arg->name ? arg->name : "";
+    while (*given == *name && *name) given++, name++;
+    return *given == *name;
+}
+
+// Puts one argument's value into the block, or its tensor into the launch and among the uses.
+static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_arg *arg, uint64_t grid,
+                            spyi_use *uses, uint32_t *use_count) {
+    const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
+    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    uint8_t *out = plan->launch.block + a->offset;
+    if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
+        arg->map_count || !spyi_again_named(arg, a->name))
+        return false;
+    switch ((spyi_source)a->source) {
+    case SPYI_SOURCE_TENSOR: {
+        const spy_tensor *t = arg->value.tensor;
+        if (!t || t->object.kind != (uint32_t)SPYI_KIND_TENSOR ||
+            t->object.device != plan->function->object.device)
+            return false;
+        if (t->serial != at->serial) { // else even its address stands in the block
+            if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
+            uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
+            if (a->offset != SPYI_NOWHERE) memcpy(out, &address, 8);
+        }
+        spyi_use *use = &uses[(*use_count)++];
+        use->storage = at->storage;
+        use->begin = at->begin;
+        use->end = at->end;
+        use->reads = a->in;
+        use->writes = a->out;
+        use->counts = false;
+        return true;
+    }
+    case SPYI_SOURCE_SCALAR:
+        return (uint8_t)arg->dtype == a->dtype &&
+               (a->offset == SPYI_NOWHERE || spyi_pack_scalar(leaf, arg, out));
+    case SPYI_SOURCE_INLINE:
+        if ((uint8_t)arg->dtype != a->dtype || arg->count != leaf->consumed || !arg->value.data) return false;
+        for (uint32_t d = 0; d < leaf->consumed; d++)
+            if (arg->dims[d] != leaf->consumed_dims[d]) return false;
+        return a->offset == SPYI_NOWHERE || spyi_pack_inline(leaf, arg, out);
+    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
+    }
+}
+
+// An output on the same storage as something else must be looked at closely.
+static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!uses[i].writes) continue;
+        for (uint32_t j = 0; j < count; j++)
+            if (j != i && uses[j].storage == uses[i].storage) return false;
+    }
+    return true;
+}
+
+// A new tensor for the result.
+static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi_use *uses,
+                                  uint32_t *use_count, spy_tensor **made, spyi_text *error) {
+    spy_status status = SPY_OK;
+    spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    *made = spyi_tensor_make(plan->function->object.device, plan->bound.leaves[a->leaf].element,
+                             &plan->launch.shape, NULL, error, &status);
+    if (!*made) return status;
+    at->storage = (*made)->storage;
+    spyi_use *use = &uses[(*use_count)++];
+    memset(use, 0, sizeof *use);
+    use->storage = at->storage;
+    use->begin = at->begin;
+    use->end = at->end;
+    use->writes = true;
+    uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
+    if (a->offset != SPYI_NOWHERE) memcpy(plan->launch.block + a->offset, &address, 8);
+    return SPY_OK;
+}
+
+static spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *uses, uint32_t use_count,
+                                      spyi_text *error) {
+    spy_device *device = plan->function->object.device;
+    const spyi_launch *launch = &plan->launch;
+    spyi_dispatch dispatch;
+    dispatch.kernel = launch->repeatable->kernel;
+    dispatch.block = launch->block;
+    dispatch.bindings = NULL;
+    dispatch.uniforms = NULL;
+    memcpy(dispatch.groups, launch->groups, sizeof dispatch.groups);
+    dispatch.indirect = dispatch.indirect_offset = 0;
+    plan->last_submit = device->backend->open_submit(device->gpu);
+    dispatch.barrier = spyi_take_uses(device, uses, use_count, false);
+    spy_status status = device->backend->dispatch(device->gpu, &dispatch, error);
+    spyi_barrier_done(device, dispatch.barrier, status);
+    if (status == SPY_OK) device->stats.calls++;
+    return status;
+}
+
+SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error) {
+    const spyi_again *again = plan->again;
+    if (!again || again->variant != plan->launch.repeatable || args.count != again->count || !args.items)
+        return false;
+    spy_device *device = plan->function->object.device;
+    uint64_t grid = spyi_launch_grid(&device->base->limits);
+    spyi_use uses[SPYI_MOST_MEMORY_LEAVES];
+    uint32_t use_count = 0, fresh = UINT32_MAX;
+    for (uint32_t i = 0; i < again->count; i++) {
+        if (!spyi_again_take(plan, &again->args[i], &args.items[i], grid, uses, &use_count)) return false;
+        if (again->args[i].source == SPYI_SOURCE_NEW) fresh = i;
+    }
+    if (!spyi_again_apart(uses, use_count)) return false;
+    spy_tensor *made = NULL;
+    *status = SPY_OK;
+    if (fresh != UINT32_MAX)
+        *status = spyi_again_make(plan, &again->args[fresh], uses, &use_count, &made, error);
+    if (*status == SPY_OK) *status = spyi_again_dispatch(plan, uses, use_count, error);
+    if (*status == SPY_OK && made) {
+        spyi_give_result(&plan->bound.leaves[again->args[fresh].leaf], &args.items[fresh], made);
+    } else if (made) {
+        spyi_tensor_unlink(made);
+        spyi_tensor_free(made);
+    }
+    return true;
+}

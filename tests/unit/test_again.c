@@ -1,0 +1,338 @@
+// Calls that repeat the last one take a short way (call/again.c). Two devices make the same random calls, one of them always
+// the long way: what is dispatched, what is returned and what errors say must be the same, after each call.
+#include "spy_test.h"
+#ifdef SPY_TEST_SPLIT
+#include "backend/null/null.h"
+#include "call/call_internal.h"
+#endif
+
+static const char source[] = "float add(float x, float y) { return x + y; }\n"
+                             "void into(float x, int k, inout float y) { y = x * k; }\n"
+                             "float3 mix(float3 a, float3 b, half t) { return a + (b - a) * t; }\n"
+                             "void two(float x, out float y, out float z) { y = x; z = -x; }\n"
+                             "float row(float4 v, uint8_t k) { return v.x + k; }\n";
+
+enum { TENSORS = 14, SIDES = 2 };
+
+typedef struct side {
+    spy_device *device;
+    spy_module *module;
+    spy_tensor *tensors[TENSORS];
+    spyi_text report;
+} side;
+
+static side sides[SIDES]; // [1] goes the long way
+static uint64_t seed;
+static size_t repeated;
+
+static uint32_t draw_bits(void) { // splitmix64
+    uint64_t z = seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (uint32_t)(z ^ z >> 31) >> 1;
+}
+
+static void open_side(side *s) {
+    static spyi_null_desc null_desc;
+    spy_device_desc d;
+    spy_module_desc m;
+    memset(s, 0, sizeof *s);
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    memset(&null_desc, 0, sizeof null_desc);
+    null_desc.report = &s->report;
+    d.backend = spyi_null_backend();
+    d.backend_desc = &null_desc;
+    s->device = spy_create_device(&d);
+    assert_non_null(s->device);
+    m.name = "again";
+    m.source = source;
+    s->module = spy_load_module(s->device, &m);
+    if (!s->module) fail_msg("%s", spy_take_error(s->device).message);
+}
+
+static void close_side(side *s) {
+    for (int i = 0; i < TENSORS; i++) spy_release_tensor(s->tensors[i]);
+    spy_release_module(s->module);
+    spy_release_device(s->device);
+    if (s->report.size) print_error("%s", spyi_text_str(&s->report));
+    assert_int_equal(s->report.size, 0);
+    spyi_text_free(&s->report);
+}
+
+// >>tensors, in both devices the same: shapes, strides and places
+
+static spy_tensor *make(side *s, spy_dtype dtype, spy_shape shape) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.dtype = dtype;
+    d.shape = shape;
+    spy_tensor *t = spy_create_tensor(s->device, &d);
+    if (!t) fail_msg("%s", spy_take_error(s->device).message);
+    return t;
+}
+
+static spy_tensor *part(spy_tensor *of, int64_t first, int64_t step, int64_t count) {
+    spy_view_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(count);
+    d.strides = SPY_SHAPE(step);
+    d.offset_elements = first;
+    return spy_create_view(of, &d);
+}
+
+static void make_tensor(int i) {
+    uint32_t shape = i < 8 ? 0 : draw_bits() % 3; // most of one shape: they repeat
+    for (int k = 0; k < SIDES; k++) {
+        side *s = &sides[k];
+        spy_release_tensor(s->tensors[i]);
+        switch (i) {
+        case 8: s->tensors[i] = part(s->tensors[0], 1, 1, 40); break; // meets tensor 0
+        case 9: s->tensors[i] = part(s->tensors[1], 0, 2, 32); break;
+        case 10: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64, 3)); break;
+        case 11: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64, 3)); break;
+        case 12: s->tensors[i] = make(s, SPY_FLOAT64, SPY_SHAPE(64)); break;
+        case 13: s->tensors[i] = make(s, SPY_FLOAT32, shape ? SPY_SHAPE(5, 64) : SPY_SHAPE(1)); break;
+        default: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64)); break;
+        }
+        assert_non_null(s->tensors[i]);
+    }
+}
+
+// >>one call
+
+typedef struct call {
+    const char *function;
+    uint32_t count;
+    struct {
+        const char *name;
+        int tensor; // or a number, -1; a new tensor, -2; an array, -3; a whole result, -4; NULL, -5
+        double number;
+        bool whole; // the number is an int
+    } args[4];
+} call;
+
+typedef struct outcome {
+    spy_status status;
+    char message[2048];
+    spy_tensor *made[4];
+    spy_result result;
+} outcome;
+
+static void forget(side *s) {
+    for (spyi_plan *p = s->device->cache->newest; p; p = p->older) spyi_again_free(p);
+}
+
+static void make_call(side *s, const call *c, outcome *o) {
+    static const float array[4] = { 1, 2, 3, 4 };
+    spy_arg args[4];
+    memset(o, 0, sizeof *o);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const char *name = c->args[i].name;
+        switch (c->args[i].tensor) {
+        case -1:
+            args[i] = c->args[i].whole ? spy_arg_i32(name, (int32_t)c->args[i].number)
+                                       : spy_arg_f32(name, (float)c->args[i].number);
+            break;
+        case -2: args[i] = spy_out_tensor(name, &o->made[i]); break;
+        case -3:
+            args[i] = spy_arg_array(name, SPY_FLOAT32, SPY_SHAPE((int64_t)c->args[i].number), array);
+            break;
+        case -4: args[i] = spy_out_result(name, &o->result); break;
+        case -5: args[i] = spy_arg_tensor(name, NULL); break;
+        default: args[i] = spy_arg_tensor(name, s->tensors[c->args[i].tensor]); break;
+        }
+    }
+    spy_args list;
+    list.items = args;
+    list.count = c->count;
+    o->status = spy_call(spy_find_function(s->module, c->function), list);
+    if (o->status != SPY_OK)
+        (void)snprintf(o->message, sizeof o->message, "%s", spy_take_error(s->device).message);
+}
+
+static uint64_t word(const void *block, uint32_t at, uint32_t size) {
+    uint64_t w = 0;
+    memcpy(&w, (const char *)block + at, size);
+    return w;
+}
+
+// An address counted from the start of the pool's memory that it lies in; other numbers as they are.
+static uint64_t placed(side *s, uint64_t w) {
+    uint64_t number = 1;
+    for (int m = 0; m < 2; m++) // by spyi_memory
+        for (const spyi_slab *slab = s->device->pool.slabs[m]; slab; slab = slab->next, number++)
+            if (w - slab->chunk.address < slab->chunk.size) return number << 56 | (w - slab->chunk.address);
+    return w;
+}
+
+// The same work, at the same places of each device's memory.
+static void same_op(const call *c, size_t n) {
+    size_t count[SIDES];
+    const spyi_null_op *op[SIDES];
+    for (int k = 0; k < SIDES; k++) {
+        count[k] = spyi_null_op_count(sides[k].device->gpu);
+        op[k] = count[k] ? spyi_null_get_op(sides[k].device->gpu, count[k] - 1) : NULL;
+    }
+    assert_int_equal(count[0], count[1]);
+    if (!op[0]) return;
+    assert_int_equal(op[0]->kind, op[1]->kind);
+    assert_int_equal(op[0]->barrier, op[1]->barrier);
+    assert_int_equal(op[0]->submit, op[1]->submit);
+    assert_memory_equal(op[0]->groups, op[1]->groups, sizeof op[0]->groups);
+    assert_string_equal(op[0]->label ? op[0]->label : "", op[1]->label ? op[1]->label : "");
+    assert_int_equal(op[0]->block_size, op[1]->block_size);
+    for (uint32_t at = 0; at < op[0]->block_size; at += 8) {
+        uint32_t bytes = op[0]->block_size - at < 8 ? op[0]->block_size - at : 8;
+        uint64_t a = word(op[0]->block, at, bytes), b = word(op[1]->block, at, bytes);
+        if (placed(&sides[0], a) == placed(&sides[1], b)) continue;
+        fail_msg("call %zu of %s: the block at %u has %llx and %llx", n, c->function, at,
+                 (unsigned long long)a, (unsigned long long)b);
+    }
+}
+
+static void both(const call *c, size_t n) {
+    outcome o[SIDES];
+    uint64_t hits[SIDES];
+    forget(&sides[1]);
+    sides[0].device->cache->values.count = UINT32_MAX; // describing sets it
+    for (int k = 0; k < SIDES; k++) {
+        spy_device_stats before = sides[k].device->stats;
+        make_call(&sides[k], c, &o[k]);
+        hits[k] = sides[k].device->stats.plan_hits - before.plan_hits;
+    }
+    if (sides[0].device->cache->values.count == UINT32_MAX) repeated++;
+    if (o[0].status != o[1].status || strcmp(o[0].message, o[1].message) != 0)
+        fail_msg("call %zu: '%s' and '%s'", n, o[0].message, o[1].message);
+    assert_int_equal(hits[0], hits[1]);
+    assert_int_equal(o[0].result.size_bytes, o[1].result.size_bytes);
+    assert_true((o[0].result.tensor == NULL) == (o[1].result.tensor == NULL));
+    same_op(c, n);
+    for (int k = 0; k < SIDES; k++) {
+        spy_release_tensor(o[k].result.tensor);
+        for (int i = 0; i < 4; i++) spy_release_tensor(o[k].made[i]);
+    }
+}
+
+// >>random calls
+
+static int any_tensor(void) { // mostly of the common shape
+    uint32_t r = draw_bits() % 24;
+    return (int)(r < 14 ? r : r % 8);
+}
+
+static void argument(call *c, const char *name, int tensor) {
+    c->args[c->count].name = draw_bits() % 40 ? name : "wrong";
+    c->args[c->count].tensor = tensor;
+    c->args[c->count].number = (double)(draw_bits() % 300);
+    c->args[c->count++].whole = draw_bits() % 3 != 0;
+}
+
+static int tensor_or_number(void) {
+    return draw_bits() % 6 ? any_tensor() : draw_bits() % 12 ? -1 : -5;
+}
+static int result(void) {
+    uint32_t r = draw_bits() % 8;
+    return r == 0 ? -2 : r == 1 ? -4 : any_tensor();
+}
+
+static void draw(call *c) {
+    bool named = draw_bits() % 10 != 0;
+#define NAMED(text) (named ? text : NULL)
+    memset(c, 0, sizeof *c);
+    switch (draw_bits() % 8) {
+    case 0:
+        c->function = "into";
+        argument(c, NAMED("x"), tensor_or_number());
+        argument(c, NAMED("k"), draw_bits() % 8 ? -1 : any_tensor());
+        argument(c, NAMED("y"), any_tensor());
+        break;
+    case 1:
+        c->function = "mix";
+        argument(c, NAMED("a"), draw_bits() % 4 ? 10 : -3);
+        c->args[0].number = draw_bits() % 5 ? 3 : 4;
+        argument(c, NAMED("b"), draw_bits() % 4 ? 10 : 13);
+        argument(c, NAMED("t"), -1);
+        argument(c, "_result", draw_bits() % 3 ? 11 : result());
+        break;
+    case 2:
+        c->function = "two";
+        argument(c, NAMED("x"), tensor_or_number());
+        argument(c, NAMED("y"), result());
+        argument(c, NAMED("z"), result());
+        break;
+    case 3:
+        c->function = "row";
+        argument(c, NAMED("v"), -3);
+        c->args[0].number = draw_bits() % 6 ? 4 : 3;
+        argument(c, NAMED("k"), draw_bits() % 3 ? any_tensor() : -1);
+        argument(c, "_result", result());
+        break;
+    default:
+        c->function = "add";
+        argument(c, NAMED("x"), tensor_or_number());
+        argument(c, NAMED("y"), tensor_or_number());
+        argument(c, "_result", result());
+        break;
+    }
+}
+
+static void test_as_the_long_way(void **state) {
+    (void)state;
+    size_t good = 0;
+    const char *given = getenv("SPY_TEST_SEED");
+    seed = given ? strtoull(given, NULL, 10) : 20261122;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    repeated = 0;
+    for (int k = 0; k < SIDES; k++) open_side(&sides[k]);
+    for (int i = 0; i < TENSORS; i++) make_tensor(i);
+    for (size_t n = 0, calls = test_count(20000); n < calls; n++) {
+        call c;
+        draw(&c);
+        // Several times, as loops do: now with other tensors or numbers, now with what has been released and made again.
+        for (uint32_t times = 1 + draw_bits() % 6; times; times--) {
+            both(&c, n);
+            good++;
+            for (uint32_t i = 0; i < c.count; i++) {
+                if (c.args[i].tensor == -1) c.args[i].number = (double)(draw_bits() % 300);
+                if (c.args[i].tensor >= 0 && c.args[i].tensor < 8 && draw_bits() % 2)
+                    c.args[i].tensor = (int)(draw_bits() % 8);
+            }
+            if (draw_bits() % 16 == 0) make_tensor((int)(2 + draw_bits() % 6)); // no view is of these
+            if (draw_bits() % 32 == 0)
+                for (int k = 0; k < SIDES; k++)
+                    assert_int_equal(spy_tensor_point_to(sides[k].tensors[2], sides[k].tensors[3]), SPY_OK);
+            if (draw_bits() % 64 == 0)
+                for (int k = 0; k < SIDES; k++) assert_int_equal(spy_wait(sides[k].device), SPY_OK);
+        }
+    }
+    print_message("%zu calls, %zu the short way\n", good, repeated);
+    assert_true(repeated * 5 > good);
+    for (int k = 0; k < SIDES; k++) close_side(&sides[k]);
+}
+
+// The short way is taken at all: the third call of a loop neither describes its arguments nor looks for a plan.
+static void test_taken(void **state) {
+    (void)state;
+    side *s = &sides[0];
+    open_side(s);
+    for (int i = 0; i < 3; i++) s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64));
+    spy_function *f = spy_find_function(s->module, "add");
+    for (int n = 0; n < 4; n++) {
+        s->device->cache->values.count = UINT32_MAX; // describing sets it
+        assert_int_equal(spy_call(f, SPY_ARGS(spy_arg_tensor("x", s->tensors[0]), spy_arg_f32("y", (float)n),
+                                              spy_arg_tensor("_result", s->tensors[2]))),
+                         SPY_OK);
+        assert_int_equal(s->device->cache->values.count, n < 2 ? 3 : UINT32_MAX);
+    }
+    s->device->cache->values.count = 0;
+    close_side(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_as_the_long_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
