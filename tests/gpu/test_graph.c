@@ -19,6 +19,8 @@ static const char source[] =
     "float shared(float x) { return x * scale + part.v.z; }\n"
     "uint dice(uint r, uint x) { return r + x; }\n"
     "struct Big { float v[10000]; }\n"
+    "struct Middle { float v[2000]; }\n"
+    "float middle(Middle b, int i) { return b.v[i / 5]; }\n"
     "float big(Big b, int i) { return b.v[i]; }\n"
     "[Differentiable] float poly(no_diff float k, float x, float y) { return k * x * x * y; }\n"
     "float half_of(int i, bool on) { return on ? i * 0.5f : -1; }\n"
@@ -285,6 +287,9 @@ static float expect_line(int i, const void *data) {
     const float *p = (const float *)data;
     return p[0] * (float)i + p[1];
 }
+static float expect_middle(int i, const void *data) {
+    return ((const float *)data)[i * 20];
+}
 static float expect_big(int i, const void *data) {
     return ((const float *)data)[i * 100];
 }
@@ -302,8 +307,8 @@ static void test_values(void **state) {
     light l = { { 1, 2, 3 }, 2, true, 7 }, parts = { { 3, 2, 1 }, 4, true, 9 };
     for (int i = 0; i < 64; i++) x[i] = (float)i, index[i] = i * 100;
     for (int i = 0; i < 10000; i++) numbers[i] = (float)i;
-    spy_tensor *in = floats(64, x), *out[8], *at = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
-    for (int i = 0; i < 8; i++) out[i] = floats(64, NULL);
+    spy_tensor *in = floats(64, x), *out[9], *at = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    for (int i = 0; i < 9; i++) out[i] = floats(64, NULL);
     spy_command_list *list = new_list();
     OK(spy_list_call(list, fn(m, "lit"), SPY_ARGS(spy_arg_data("l", &l, sizeof l), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[0]))));
     OK(spy_list_call(list, fn(m, "lit"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_f32n("color", 3, parts.color), spy_arg_f32("power", parts.power), spy_arg_bool("on", true), spy_arg_u32("tail", 9))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[1]))));
@@ -319,11 +324,12 @@ static void test_values(void **state) {
     }
     OK(spy_list_call(list, fn(m, "big"), SPY_ARGS(spy_arg_data("b", numbers, 40000), spy_arg_tensor("i", at), spy_arg_tensor("_result", out[6]))));
     OK(spy_list_call(list, fn(m, "half_of"), SPY_ARGS(spy_arg_i32(NULL, half[0]), spy_arg_bool(NULL, true), spy_arg_tensor("_result", out[7]))));
+    OK(spy_list_call(list, fn(m, "middle"), SPY_ARGS(spy_arg_data("b", numbers, 8000), spy_arg_tensor("i", at), spy_arg_tensor("_result", out[8]))));
     OK(spy_list_finish(list));
     for (int round = 0; round < 6; round++) {
         if (round == 1 || round == 3) { // before the graph is made, and after
             l.color[1] += 0.5f, l.tail++, parts.color[2] = 7, parts.power = 1, parts.tail = 3, w[2] = 11, w[4] = w[5] = w[6] = 2;
-            line[0] += 8, line[1] = -3, lines[0] = 6, lines[1] = 1, product[0] = -2, numbers[6300] = -1, numbers[0] += 3, half[0] = 9;
+            line[0] += 8, line[1] = -3, lines[0] = 6, lines[1] = 1, product[0] = -2, numbers[6300] = -1, numbers[0] += 3, numbers[1260] -= 7, half[0] = 9;
             if (round == 3) l.on = false, half[1] = 0;
             OK(spy_list_set(list, 0, SPY_ARGS(spy_arg_data("l", &l, sizeof l))));
             OK(spy_list_set(list, 1, SPY_ARGS(spy_arg_f32n("l.color", 3, parts.color), spy_arg_f32("l.power", 1), spy_arg_u32("l.tail", 3))));
@@ -332,6 +338,7 @@ static void test_values(void **state) {
             OK(spy_list_set(list, 4, SPY_ARGS(spy_arg_f32("scale", 6), spy_arg_f32n("part.v", 3, (const float[]){ 9, 9, 1 }))));
             OK(spy_list_set(list, 5, SPY_ARGS(spy_arg_f64("scale", -2))));
             OK(spy_list_set(list, 6, SPY_ARGS(spy_arg_data("b", numbers, 40000))));
+            OK(spy_list_set(list, 8, SPY_ARGS(spy_arg_data("b", numbers, 8000)))); // on CUDA with the launch, the one before through memory
             OK(spy_list_set(list, 7, SPY_ARGS(spy_arg_i32(NULL, 9), spy_arg_bool(NULL, half[1]))));
         }
         OK(spy_list_submit(list));
@@ -349,7 +356,8 @@ static void test_values(void **state) {
         check_floats(out[5], expect_line, product);
         check_floats(out[6], expect_big, numbers);
         check_floats(out[7], expect_half, half);
-        for (int i = 0; i < 8; i++) OK(spy_tensor_fill(out[i], 77));
+        check_floats(out[8], expect_middle, numbers);
+        for (int i = 0; i < 9; i++) OK(spy_tensor_fill(out[i], 77));
     }
     free(numbers);
     close_device();
@@ -523,6 +531,34 @@ static void test_order(void **state) {
     close_device();
 }
 
+// CUDA: the graph goes to whatever stream is the device's.
+static void test_streams(void **state) {
+    uint32_t zero = 0, got, want = 0;
+    (void)state;
+    if (!gpu_is_cuda() || gpu_other_backend) {
+        print_message("skipped: Vulkan has no streams\n");
+        skip();
+    }
+    spy_module *m = open_module();
+    spy_tensor *a = uints(1, &zero);
+    spy_command_list *list = new_list();
+    for (int i = 0; i < 4; i++) OK(spy_list_call(list, fn(m, "step"), SPY_ARGS(spy_arg_tensor("x", a), spy_arg_u32("a", 3), spy_arg_u32("b", 0), spy_arg_tensor("_result", a))));
+    OK(spy_list_finish(list));
+    for (uint32_t round = 0; round < 60; round++) { // our own, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
+        OK(spy_cuda_set_stream(gpu_device, (void *)(uintptr_t)(round % 3)));
+        OK(spy_list_set(list, 0, SPY_ARGS(spy_arg_u32("b", round))));
+        OK(spy_list_submit(list));
+        check_graph(list, true);
+        want = (want * 3 + round) * 27;
+        if (round % 7) continue;
+        OK(spy_tensor_read(a, &got, sizeof got));
+        assert_int_equal(got, want);
+    }
+    OK(spy_tensor_read(a, &got, sizeof got));
+    assert_int_equal(got, want);
+    close_device();
+}
+
 static void test_times(void **state) {
     uint64_t t[3];
     uint32_t data[64], got[64];
@@ -660,7 +696,7 @@ int main(int count, char **words) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_twenty),   cmocka_unit_test(test_random_programs), cmocka_unit_test(test_wide),   cmocka_unit_test(test_values),
         cmocka_unit_test(test_random_seed), cmocka_unit_test(test_backward),     cmocka_unit_test(test_dispatch), cmocka_unit_test(test_pinned),
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_times),           cmocka_unit_test(test_refusals), cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_streams), cmocka_unit_test(test_times),           cmocka_unit_test(test_refusals), cmocka_unit_test(test_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
