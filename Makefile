@@ -55,7 +55,7 @@ unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
-cuda_tests := $(addprefix $B/cuda/,buffers calls cuda dispatch globals gradient_sums gradients groups kinds options print random resolution views)
+cuda_tests := $(addprefix $B/cuda/,buffers calls cuda dispatch globals gradient_sums gradients graph groups kinds options print random resolution views)
 
 .PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu cuda bench-programs install clean
 .DELETE_ON_ERROR:
@@ -113,6 +113,13 @@ $B/tests-headers/%.o: tests/%.c | headers
 $B/unit-split/%: $B/tests/unit/%.o $(unit_helpers) $(library)
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
+
+# A CUDA driver without a GPU, which a test opens.
+$B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/fake_cuda.h
+	@mkdir -p $(@D)
+	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@
+
+$B/unit-split/test_cuda_graph $B/unit-headers/test_cuda_graph: | $B/fake_cuda.so
 
 $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
 	@mkdir -p $(@D)

@@ -39,6 +39,11 @@ class _Recorder(_Recording):
 class CommandBuffer(_Recording):
     """A finished recording: see Device.submit_command_buffer()."""
 
+    def set(self, call: int, /, **values: Any) -> None:
+        """From the next submission on, a recorded call gets other numbers, or lists or arrays that feed one value. call: its
+        number, from 0: call_count before it was recorded. Parts of structs and shader parameters by path:
+        **{'light.power': 2}."""
+
 class CommandEncoder(_Recorder):
     """Records calls, copies and marks: see Device.create_command_encoder(). finish() gives a CommandBuffer, which can be
     submitted any number of times. Contents of tensors are read when the GPU comes to it, numbers and host arrays are

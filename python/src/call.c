@@ -308,8 +308,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         spyp_look_for_changes(d);
         spy_status done = in.has_options ? spy_call_with(f->function, in.args, &in.options) : spy_call(f->function, in.args);
         if (SPYP_LIKELY(done == SPY_OK)) {
+            int kept = in.append_to ? spyp_encoder_recorded(in.append_to, f) : 0;
             spyp_leave(d);
-            result = spyp_give_result(&in, &value, tensor);
+            if (kept == 0) result = spyp_give_result(&in, &value, tensor);
         } else {
             spyp_raise_call(d);
             spyp_leave(d);
@@ -377,6 +378,7 @@ static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
     spy_status status = threads->groups ? spy_dispatch_indirect(f->function, threads->groups, 0, in->args, options)
                                         : spy_dispatch(f->function, threads->count, in->args, options);
     if (status != SPY_OK) return spyp_raise_call(f->module->device);
+    if (in->append_to && spyp_encoder_recorded(in->append_to, f) < 0) return NULL;
     Py_RETURN_NONE;
 }
 

@@ -9,6 +9,7 @@ typedef struct spyp_encoder {
     spy_command_list *list;
     PyObject *on_record; // function(kind, index, name), or NULL
     PyObject *queries;   // list of (QueryPool, index, number of the timestamp)
+    PyObject *functions; // dict from a recorded call's number to its function
     bool finished;
 } spyp_encoder;
 
@@ -46,6 +47,7 @@ static PyObject *spyp_encoder_new(PyTypeObject *type, PyObject *args, PyObject *
     spyp_encoder *e = (spyp_encoder *)spyp_alloc(type);
     if (!e) return NULL;
     e->queries = PyList_New(0);
+    e->functions = PyDict_New();
     e->device = (spyp_device *)Py_NewRef(device);
     memset(&desc, 0, sizeof desc);
     desc.label = label;
@@ -54,7 +56,7 @@ static PyObject *spyp_encoder_new(PyTypeObject *type, PyObject *args, PyObject *
         desc.on_record = spyp_on_record;
         desc.user_data = e;
     }
-    if (e->queries && spyp_enter(d, "create_command_encoder") == 0) {
+    if (e->queries && e->functions && spyp_enter(d, "create_command_encoder") == 0) {
         e->list = spy_create_command_list(d->device, &desc);
         if (!e->list) spyp_raise(d);
         spyp_leave(d);
@@ -68,12 +70,14 @@ static int spyp_encoder_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT((PyObject *)((spyp_encoder *)self)->device);
     Py_VISIT(((spyp_encoder *)self)->on_record);
     Py_VISIT(((spyp_encoder *)self)->queries);
+    Py_VISIT(((spyp_encoder *)self)->functions);
     return 0;
 }
 
 static int spyp_encoder_clear(PyObject *self) {
     Py_CLEAR(((spyp_encoder *)self)->on_record);
     Py_CLEAR(((spyp_encoder *)self)->queries);
+    Py_CLEAR(((spyp_encoder *)self)->functions);
     return 0;
 }
 
@@ -104,6 +108,14 @@ spy_command_list *spyp_encoder_list(PyObject *encoder) {
         return NULL;
     }
     return spyp_encoder_open(e, "CommandEncoder") < 0 ? NULL : e->list;
+}
+
+int spyp_encoder_recorded(PyObject *encoder, spyp_function *function) {
+    spyp_encoder *e = (spyp_encoder *)encoder;
+    PyObject *number = PyLong_FromUnsignedLong(spy_get_list_info(e->list).call_count - 1u);
+    int status = number ? PyDict_SetItem(e->functions, number, (PyObject *)function) : -1;
+    Py_XDECREF(number);
+    return status;
 }
 
 // Begins a recording function; -1 with an error set.
@@ -259,6 +271,7 @@ static PyObject *spyp_encoder_finish(PyObject *self, PyObject *ignored) {
     e->finished = made->finished = true;
     made->device = (spyp_device *)Py_NewRef((PyObject *)e->device);
     made->queries = Py_NewRef(e->queries);
+    made->functions = Py_NewRef(e->functions);
     made->list = e->list;
     spy_retain_command_list(e->list);
     return (PyObject *)made;
@@ -307,6 +320,54 @@ static PyObject *spyp_commands_submit(PyObject *self, PyObject *ignored) {
     SPYP_UNUSED(ignored);
     if (spyp_enter(e->device, "submit_command_buffer") < 0) return NULL;
     return spyp_encoder_done(e, spy_list_submit(e->list));
+}
+
+#define SPYP_MOST_CHANGES 64
+
+// `values` as arguments of the function, converted as its calls' are.
+static spy_status spyp_commands_change(spyp_encoder *e, uint32_t number, spyp_function *f, PyObject *values) {
+    spy_arg items[SPYP_MOST_CHANGES];
+    spy_args args = { items, 0 };
+    spy_status status = SPY_ERROR_INVALID_ARGUMENT;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    spyp_call call;
+    spyp_call_begin(&call, f);
+    while (!PyErr_Occurred() && PyDict_Next(values, &at, &key, &value)) {
+        const char *name = spyp_utf8(key);
+        spy_arg *arg = &items[args.count];
+        if (args.count++ == SPYP_MOST_CHANGES - 1u) {
+            PyErr_Format(PyExc_TypeError, "CommandBuffer.set: expected at most %d values", SPYP_MOST_CHANGES - 1);
+        } else if (name && spyp_convert(&call, value, name, arg) < 0) {
+            spyp_error_prefix(&call, "CommandBuffer.set: %U: argument '%s': ", f->name, name);
+        } else if (name) {
+            spyp_input_only(arg);
+        }
+    }
+    if (!PyErr_Occurred() && spyp_enter(e->device, "CommandBuffer.set") == 0) {
+        status = spy_list_set(e->list, number, args);
+        if (status != SPY_OK) spyp_raise(e->device);
+        spyp_leave(e->device);
+    }
+    spyp_call_end(&call);
+    return status;
+}
+
+static PyObject *spyp_commands_set(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spyp_encoder *e = (spyp_encoder *)self;
+    PyObject *number;
+    if (!PyArg_ParseTuple(args, "O!:set", &PyLong_Type, &number)) return NULL;
+    PyObject *function = Py_XNewRef(PyDict_GetItemWithError(e->functions, number)), *result = NULL;
+    PyObject *values = kwargs ? PyDict_Copy(kwargs) : PyDict_New(); // conversions may run other code
+    if (!function && !PyErr_Occurred())
+        PyErr_Format(PyExc_IndexError, "CommandBuffer.set: expected the number of one of %zd recorded calls, got %S",
+                     PyDict_Size(e->functions), number);
+    if (function && values &&
+        spyp_commands_change(e, (uint32_t)PyLong_AsUnsignedLong(number), (spyp_function *)function, values) == SPY_OK)
+        result = Py_NewRef(Py_None);
+    Py_XDECREF(function);
+    Py_XDECREF(values);
+    return result;
 }
 
 static PyObject *spyp_commands_times(PyObject *self, PyObject *ignored) {
@@ -361,6 +422,10 @@ static PyMethodDef spyp_encoder_methods[] = {
 };
 
 static PyMethodDef spyp_commands_methods[] = {
+    SPYP_METHOD("set", spyp_commands_set,
+                "set(call, /, **values): from the next submission on, a recorded call gets other numbers, or lists or "
+                "arrays that feed one value. call: its number, from 0: call_count before it was recorded. Parts "
+                "of structs and shader parameters by path: **{'light.power': 2}."),
     { "_submit", spyp_commands_submit, METH_NOARGS,
       "_submit(): do the operations in order, as if they were called now." },
     { "_times", spyp_commands_times, METH_NOARGS,

@@ -263,6 +263,7 @@ int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *w
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
 PyObject *spyp_recorder_make(PyObject *dict); // values.c: a cursor whose writes go into a dict, path by path
 spy_command_list *spyp_encoder_list(PyObject *encoder); // encoder.c: NULL with an error
+int spyp_encoder_recorded(PyObject *encoder, spyp_function *function); // after a call, inside the device; -1 with an error
 // Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
 // with an error. buffer.c
 spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);

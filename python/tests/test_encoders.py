@@ -158,6 +158,50 @@ def test_append_to(device, m):
     assert commands.submit_count == 2
 
 
+def test_set(device, m):
+    """Beyond SlangPy: numbers of recorded calls change between submissions; what was submitted keeps the old ones."""
+    n = spy.Module.load_from_source(device, "changing", """
+        struct Light { float3 color; float power; }
+        float lit(Light light, float4 w, float x) { return (light.color.x + light.power) * x + w.x + w.w; }
+        float scale;
+        [shader("compute")] [numthreads(4, 1, 1)]
+        void own(uint3 t : SV_DispatchThreadID, uniform int k, uniform RWStructuredBuffer<float> to) { to[t.x] = k * scale; }
+    """)
+    x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32))
+    out, other, third = spy.Tensor.zeros(device, (3,)), spy.Tensor.zeros(device, (3,)), spy.Tensor.zeros(device, (4,))
+    e = device.create_command_encoder()
+    m.add.append_to(e, x, 10.0, _result=out)
+    e.fill_tensor(third, 0)
+    assert e.call_count == 1
+    n.lit.append_to(e, {"color": [1.0, 2.0, 3.0], "power": 4.0}, [1.0, 2.0, 3.0, 4.0], x, _result=other)
+    n.own.dispatch([4, 1, 1], k=2, to=third, vars={"scale": 0.5}, command_encoder=e)
+    commands = e.finish()
+    for i in range(5):
+        if i:
+            commands.set(0, b=i)
+            commands.set(1, w=np.array([i, 0, 0, 1], np.float32), **{"light.power": i / 2, "light.color": [i, 0, 0]})
+            commands.set(2, k=i, scale=2.0)
+        device.submit_command_buffer(commands)
+        a, b, c = (1, 4, 5) if not i else (i, i / 2, i + 1)
+        assert out.to_numpy().tolist() == [v + (i or 10) for v in (1, 2, 3)]
+        assert other.to_numpy().tolist() == [(a + b) * v + c for v in (1, 2, 3)]
+        assert third.to_numpy().tolist() == [i * 2.0 if i else 1.0] * 4
+    with pytest.raises(IndexError, match="one of 3 recorded calls, got 3"):
+        commands.set(3, b=1)
+    with pytest.raises(Exception, match="'c'.*'b'"):
+        commands.set(0, c=1)
+    with pytest.raises(TypeError, match="'b': expected a number for float"):
+        commands.set(0, b=[1.0, 2.0])
+    with pytest.raises(TypeError, match="argument 'b'"):
+        commands.set(0, b=object())
+    with pytest.raises(TypeError):
+        commands.set("0", b=1)
+    with pytest.raises(TypeError):
+        commands.set()
+    with pytest.raises(Exception, match="'a'.*memory"):
+        commands.set(0, a=x)
+
+
 def test_append_makes_results(device, m):
     """F2, R2: `_result='tensor'` gives the tensor that each submission fills; values cannot be had."""
     x = spy.Tensor.from_numpy(device, np.array([1, 2], np.float32))

@@ -313,7 +313,12 @@
 //
 // A submission stands in the device's order of work where a call would: direct calls, reads and other lists
 // may come between, and barriers are put where memory asks for them. What is in the tensors counts at each
-// submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
+// submission; numbers and host arrays are those of the recording, until they are changed, by name and by the
+// number of the call in the list:
+//
+//     spy_list_set(list, 0, SPY_ARGS(spy_arg_f32("rate", 0.01f))); // from the next submission on
+//
+// spy_flush gives an id to wait for.
 // spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
 // stands to the host's.
 //
@@ -479,6 +484,10 @@
 // 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured buffers are an address and a
 // count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to constant memory at each launch.
 // spy_dispatch_indirect waits for the GPU: CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
+//
+// A command list that is submitted a second time becomes a CUDA graph, unless it holds an indirect dispatch or is a
+// single piece of work: each submission is then one launch, and calls that share no memory may run side by side.
+// spy_list_set tells the graph its new numbers, at about the cost of a call.
 //
 // Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
 // about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang

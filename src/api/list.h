@@ -78,8 +78,19 @@ spy_status spy_list_finish(spy_command_list *list);
 // Do all operations in order, as if called one after another now, with barriers where memory needs them. The GPU gets
 // them as it gets calls; spy_flush() hands over the rest and gives the id to wait for. An error part of the way says
 // which operation it was; those before it were done.
-// Cost: below 0.5 us for a recorded call, nothing is allocated.
+// Cost: below 0.5 us for a recorded call, nothing is allocated. On CUDA the second submission makes a CUDA graph of
+// the list, unless it holds an indirect dispatch; from then on a submission is one launch, and work that shares no
+// memory may run side by side.
 spy_status spy_list_submit(spy_command_list *list);
+
+// Change values of a recorded call, from the next submission on; submitted work keeps the old ones. `call`: its number
+// among the finished list's calls, from 0; before it was recorded, that was spy_list_info.call_count. `args`: the values
+// to change, by name, or by position as in a call; parts of structs, and global shader parameters, by path
+// ("light.color"). Numbers, host arrays and host data that feed one value, and random generators can be changed, into
+// others of the same shape whose types the parameter takes. All or nothing. SPY_ERROR_NOT_FOUND: no such value;
+// SPY_ERROR_TYPE_MISMATCH: it is of another kind; SPY_ERROR_OUT_OF_RANGE: no such call, or a number that does not fit.
+// Cost: nothing is allocated unless a host array is converted.
+spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args);
 
 // The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
 // all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
@@ -87,10 +98,11 @@ spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, 
 
 typedef struct spy_list_info {
     uint32_t op_count;        // recorded operations
-    uint32_t call_count;      // of which are calls
-    uint32_t timestamp_count; // of which are timestamps
+    uint32_t call_count;      // recorded calls; one may be several operations, or none if it has no elements
+    uint32_t timestamp_count; // recorded timestamps
     bool finished;
     uint64_t submit_count;    // submissions so far
+    bool graph;               // submissions are launches of one CUDA graph
 } spy_list_info;
 
 // NULL or a released list: all zero, and an error for spy_take_error(NULL).

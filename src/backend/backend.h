@@ -11,6 +11,7 @@
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
+typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
 // What kernels are compiled to.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
@@ -190,6 +191,18 @@ struct spyi_backend {
     spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
     spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
                              spyi_text *error);
+
+    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
+    // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
+    // about that graph's own work. graph_end with `graph` NULL drops it.
+    spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
+    spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
+    // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
+    // sizes, and all else, stay.
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_dispatch *dispatch,
+                               spyi_text *error);
+    spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work goes on
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects

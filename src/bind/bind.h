@@ -79,6 +79,8 @@ typedef struct spyi_values {
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error);
+// Values of arguments alone, for no call.
+SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values, spyi_text *error);
 // Whether the system fills it: no argument of the user's.
 SPYI_FN bool spyi_is_system(const spyi_value *value);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory

@@ -244,7 +244,8 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
 }
 
 static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
-    const spy_tensor *value = pair[1].tensor, *grad = pair[2].tensor; // neither has fields when both are tensors
+    const spy_tensor *value = pair[1].tensor,
+                     *grad = pair[2].tensor; // neither has fields when both are tensors
     if (pair[1].child_count || !value || !grad ||
         memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
         return true;
@@ -285,7 +286,8 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
             v->dims = grad->shape.dims;
             v->grads[0] = v->grads[1] = 0;
             values->items[i].grads[g] = end++;
-            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id)) return SPY_ERROR_OUT_OF_MEMORY;
+            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id))
+                return SPY_ERROR_OUT_OF_MEMORY;
         }
     }
     values->grad_count = end - values->count - values->global_count;
@@ -316,8 +318,8 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
+static spy_status spyi_describe_begin(spy_args args, const spy_call_options *options,
+                                      const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->global_count = 0;
     values->grad_count = 0;
@@ -325,14 +327,27 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->threads = threads;
     values->thread_count.rank = 0;
     values->key_size = 0;
-    if (args.count && !args.items) {
-        spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
+    if (!args.count || args.items) return SPY_OK;
+    spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
+                                      spyi_text *error) {
+    spy_status status = spyi_describe_begin(args, NULL, NULL, values, error);
+    if (status == SPY_OK) status = spyi_describe_list(device, args, 0, values, error);
+    if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
+    return status;
+}
+
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_describe_begin(args, options, threads, values, error);
+    if (status != SPY_OK) return status;
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
-    spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||

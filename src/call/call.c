@@ -39,8 +39,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
+    if (status == SPY_OK && list) status = spyi_list_begin_call(list, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
+        if (status == SPY_OK && list) spyi_list_end_call(list, plan);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);

@@ -99,28 +99,59 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
         memcpy(list->bytes + at + data_at, u->data, u->size);
         data_at += spyi_align(u->size, 16);
     }
+    op->data = at + (uint32_t)uniforms_at;
+    if (uniform_count)
+        op->data = at + (uint32_t)spyi_align(uniforms_at + uniform_count * sizeof *dispatch->uniforms, 16);
+    op->data_end = at + (uint32_t)size;
     op->plan = plan;
+    op->variant = variant;
     op->untracked = untracked;
+    op->dispatch = list->dispatch_count++;
     plan->references++;
-    list->call_count++;
     spyi_list_added(list, op);
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error) {
+    void *calls = list->calls;
+    bool good = spyi_list_reserve(&list->object.device->ctx, &calls, &list->call_capacity, list->call_count,
+                                  1, sizeof *list->calls);
+    list->calls = (spyi_list_call *)calls;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    list->calls[list->call_count].first_op = (uint32_t)list->op_count;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_list_end_call(spy_command_list *list, spyi_plan *plan) {
+    spyi_list_call *call = &list->calls[list->call_count++];
+    call->plan = plan;
+    call->op_count = (uint32_t)list->op_count - call->first_op;
+    plan->references++;
+}
+
 // >>submission
 
-static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->object.device;
-    spyi_dispatch launch = op->launch;
-    launch.block = list->bytes + op->block;
-    launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
+SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
+                                    spyi_dispatch *launch) {
+    *launch = op->launch;
+    launch->block = list->bytes + op->block;
+    launch->bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
     spyi_uniform *uniforms = (spyi_uniform *)(void *)(list->bytes + op->uniforms);
-    size_t data = spyi_align(op->uniforms + op->uniform_count * sizeof *uniforms, 16);
+    size_t data = op->data;
     for (uint32_t i = 0; i < op->uniform_count; i++) { // the list's bytes may have moved
         uniforms[i].data = list->bytes + data;
         data += spyi_align(uniforms[i].size, 16);
     }
-    launch.uniforms = uniforms;
+    launch->uniforms = uniforms;
+}
+
+static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spyi_dispatch launch;
+    spyi_list_get_dispatch(list, op, &launch);
     op->plan->last_submit = device->backend->open_submit(device->gpu);
     launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
     spy_status status = device->backend->dispatch(device->gpu, &launch, error);
@@ -269,6 +300,8 @@ void spy_release_command_list(spy_command_list *list) {
 SPYI_FN void spyi_list_free(spy_command_list *list) {
     spy_device *device = list->object.device;
     spyi_context *ctx = &device->ctx;
+    spyi_list_drop_graph(list);
+    for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
     for (size_t i = 0; i < list->use_count; i++)
@@ -280,6 +313,8 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
     spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
     spyi_free(ctx, list->bytes, list->byte_capacity);
+    spyi_free(ctx, list->calls, list->call_capacity * sizeof *list->calls);
+    spyi_free(ctx, list->scratch, list->scratch_size);
     free(list->label);
     if (list->previous) list->previous->next = list->next;
     else device->lists = list->next;
@@ -289,6 +324,23 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
 
 // >>finish, submit, read
 
+// Room for the parameters of any one dispatch.
+static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *error) {
+    spyi_context *ctx = &list->object.device->ctx;
+    size_t size = 0;
+    for (size_t i = 0; i < list->op_count; i++) {
+        const spyi_list_op *op = &list->ops[i];
+        if (op->plan && op->data_end - op->block > size) size = op->data_end - op->block;
+    }
+    spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
+    list->scratch_size = size + 64;                    // host values may be copied with their padding
+    list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
+    if (list->scratch) return SPY_OK;
+    list->scratch_size = 0;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
 static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->object.device;
     spy_status status = spyi_list_check_open(list, device, error);
@@ -297,6 +349,8 @@ static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
         spyi_text_add(error, "%u labels have been pushed and not popped", list->depth);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
+    status = spyi_list_make_scratch(list, error);
+    if (status != SPY_OK) return status;
     if (list->time_count) {
         spy_shape shape;
         memset(&shape, 0, sizeof shape);
@@ -327,7 +381,7 @@ spy_status spy_list_submit(spy_command_list *list) {
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (list->finished) status = spyi_list_run(list, &error);
+    if (list->finished) status = spyi_list_submit(list, spyi_list_run, &error);
     else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
     if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
     else spyi_fail_text(list->object.device, status, function, &error);
@@ -372,10 +426,11 @@ spy_list_info spy_get_list_info(spy_command_list *list) {
     memset(&info, 0, sizeof info);
     if (spyi_enter(list, SPYI_KIND_LIST, "spy_get_list_info") != SPY_OK) return info;
     info.op_count = (uint32_t)list->op_count;
-    info.call_count = list->call_count;
+    info.call_count = (uint32_t)list->call_count;
     info.timestamp_count = list->time_count;
     info.finished = list->finished;
     info.submit_count = list->submit_count;
+    info.graph = list->graph != NULL;
     spyi_leave(list);
     return info;
 }

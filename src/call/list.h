@@ -12,14 +12,23 @@ typedef struct spyi_list_op {
     uint32_t name;                 // offset; 0: ""
     // calls
     spyi_plan *plan;          // one reference
+    const spyi_variant *variant;
     spyi_dispatch launch;     // without its block, bindings and uniforms
     uint32_t block, bindings, uniforms; // offsets
     uint32_t uniform_count;
+    uint32_t data, data_end; // offsets of the uniform buffers' bytes
+    uint32_t dispatch;       // number among the list's
     bool untracked;
     // fills, and timestamps' slots
     bool repeats; // fills: by the pattern; else the second use is copied
     uint32_t pattern;
 } spyi_list_op;
+
+// One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
+typedef struct spyi_list_call {
+    spyi_plan *plan; // one reference
+    uint32_t first_op, op_count;
+} spyi_list_call;
 
 struct spy_command_list {
     spyi_object object;
@@ -30,11 +39,20 @@ struct spy_command_list {
     spyi_use *uses; // one storage reference each
     uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
     size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
-    uint32_t call_count, time_count;
+    spyi_list_call *calls;
+    size_t call_count, call_capacity;
+    uint32_t dispatch_count, time_count;
     uint32_t depth; // labels pushed and not popped
     bool finished;
     uint64_t submit_count;
     spy_tensor *times; // made by finish when there are timestamps
+    uint8_t *scratch;  // made by finish: room for the parameters of any one dispatch
+    size_t scratch_size;
+    // on devices with graphs, from the second submission on
+    spyi_graph *graph;     // NULL: none
+    spyi_use *graph_uses;  // of all operations, as many as use_count has room for
+    uint32_t graph_use_count;
+    bool graph_untracked;
     spy_command_list *previous, *next;
 };
 
@@ -48,6 +66,19 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
                                  const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
                                  spyi_list_op **op, spyi_text *error);
 SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+
+// Before a call is recorded, and after: what it was, for spy_list_set(). Only the first one fails.
+SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error);
+SPYI_FN void spyi_list_end_call(spy_command_list *list, spyi_plan *plan);
+
+// A dispatch as it is repeated; it points into the list's bytes.
+SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
+                                    spyi_dispatch *launch);
+
+// list_graph.c: the finished list, submitted. `run` does its operations one by one.
+typedef spy_status (*spyi_list_runner)(spy_command_list *list, spyi_text *error);
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error);
+SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
 // Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
 // `untracked`: as for spyi_take_uses.

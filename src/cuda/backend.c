@@ -27,6 +27,11 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_label,
     spyi_cuda_time_mark,
     spyi_cuda_time_store,
+    spyi_cuda_graph_begin,
+    spyi_cuda_graph_end,
+    spyi_cuda_graph_change,
+    spyi_cuda_graph_launch,
+    spyi_cuda_graph_destroy,
 };
 // clang-format on
 

@@ -19,7 +19,10 @@ typedef struct spyi_cu_module_object *spyi_cu_module;
 typedef struct spyi_cu_function_object *spyi_cu_function;
 typedef struct spyi_cu_stream_object *spyi_cu_stream;
 typedef struct spyi_cu_event_object *spyi_cu_event;
-typedef uint64_t spyi_cu_pointer; // CUdeviceptr
+typedef struct spyi_cu_graph_object *spyi_cu_graph;
+typedef struct spyi_cu_node_object *spyi_cu_node;
+typedef struct spyi_cu_exec_object *spyi_cu_exec; // CUgraphExec
+typedef uint64_t spyi_cu_pointer;                 // CUdeviceptr
 
 enum {
     SPYI_CU_OK = 0,
@@ -66,9 +69,42 @@ enum { // others
     SPYI_CU_POINTER_RANGE_START = 11,
     SPYI_CU_POINTER_RANGE_SIZE = 12,
     SPYI_CU_MEMORY_TYPE_HOST = 1,
+    SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
     SPYI_CU_FUNC_REGISTERS = 4
 };
+
+typedef struct spyi_cu_kernel_params { // CUDA_KERNEL_NODE_PARAMS_v1, of the functions without _v2
+    spyi_cu_function function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+} spyi_cu_kernel_params;
+
+typedef struct spyi_cu_copy_end { // one half of CUDA_MEMCPY3D_v2
+    size_t x_bytes, y, z, lod;
+    unsigned memory_type;
+    void *host;
+    spyi_cu_pointer device;
+    void *array, *reserved;
+    size_t pitch, height;
+} spyi_cu_copy_end;
+
+typedef struct spyi_cu_copy_params { // CUDA_MEMCPY3D_v2
+    spyi_cu_copy_end from, to;
+    size_t width_bytes, height, depth;
+} spyi_cu_copy_params;
+
+typedef struct spyi_cu_fill_params { // CUDA_MEMSET_NODE_PARAMS_v1
+    spyi_cu_pointer to;
+    size_t pitch;
+    unsigned value, element_size;
+    size_t width, height; // elements, rows
+} spyi_cu_fill_params;
+
+typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(spyi_cu_copy_params) == 200 &&
+                                          sizeof(spyi_cu_fill_params) == 40
+                                      ? 1
+                                      : -1];
 
 // X(name, symbol, arguments)
 #define SPYI_CU_FUNCTIONS(X)                                                                                 \
@@ -124,7 +160,26 @@ enum { // others
     X(EventQuery, "cuEventQuery", (spyi_cu_event event))                                                     \
     X(EventSynchronize, "cuEventSynchronize", (spyi_cu_event event))                                         \
     X(EventElapsedTime, "cuEventElapsedTime", (float *ms, spyi_cu_event from, spyi_cu_event to))             \
-    X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))
+    X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))   \
+    X(GraphCreate, "cuGraphCreate", (spyi_cu_graph * graph, unsigned flags))                                 \
+    X(GraphDestroy, "cuGraphDestroy", (spyi_cu_graph graph))                                                 \
+    X(GraphAddKernelNode, "cuGraphAddKernelNode",                                                            \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count,                   \
+       const spyi_cu_kernel_params *params))                                                                 \
+    X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode",                                                            \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count,                   \
+       const spyi_cu_copy_params *params, spyi_cu_context context))                                          \
+    X(GraphAddMemsetNode, "cuGraphAddMemsetNode",                                                            \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count,                   \
+       const spyi_cu_fill_params *params, spyi_cu_context context))                                          \
+    X(GraphAddEmptyNode, "cuGraphAddEmptyNode",                                                              \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count))                  \
+    X(GraphInstantiate, "cuGraphInstantiateWithFlags",                                                       \
+      (spyi_cu_exec * exec, spyi_cu_graph graph, unsigned long long flags))                                  \
+    X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams",                                        \
+      (spyi_cu_exec exec, spyi_cu_node node, const spyi_cu_kernel_params *params))                           \
+    X(GraphExecDestroy, "cuGraphExecDestroy", (spyi_cu_exec exec))                                           \
+    X(GraphLaunch, "cuGraphLaunch", (spyi_cu_exec exec, spyi_cu_stream stream))
 
 typedef struct spyi_cu_driver {
     void *library; // stays open: contexts may outlive us

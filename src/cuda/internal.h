@@ -1,6 +1,7 @@
 // The CUDA backend's own types and the functions that its files share. Data flow: driver.c opens the driver, device.c makes
 // the device, nvrtc.c and prelude.c compile text, kernel.c launches, memory.c and transfer.c move data, stream.c counts
-// what is done. Work goes to one stream, in order: barriers have nothing to do.
+// what is done. Work goes to one stream, in order: barriers have nothing to do but in graph.c's graphs, whose work is in no
+// other order than theirs.
 #ifndef SPYI_CUDA_INTERNAL_H
 #define SPYI_CUDA_INTERNAL_H
 
@@ -107,6 +108,15 @@ typedef struct spyi_cuda_kernel {
     char label[64]; // cut off
 } spyi_cuda_kernel;
 
+// Device memory that a launch's uniform buffers are put into: the open batch's, or a graph's own, from `at` on.
+typedef struct spyi_cuda_own {
+    spyi_cu_pointer at;
+    spyi_cu_pointer globals; // what the kernel's global parameters are to be copied from; 0: it has none
+    size_t globals_size;
+} spyi_cuda_own;
+
+typedef struct spyi_cuda_graph spyi_cuda_graph; // graph.c
+
 typedef struct spyi_cuda_gpu {
     spyi_gpu_base base; // first
     spyi_cu_driver cu;
@@ -141,6 +151,8 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_module mark_module;   // the kernel that notes the time
     spyi_cu_function mark;
     spyi_cu_pointer marks;
+
+    spyi_cuda_graph *graph; // that is being made; NULL: work runs
 
     spyi_mutex nvrtc_lock;
     spyi_nvrtc nvrtc;
@@ -207,6 +219,9 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // `size` bytes of a page that live as long as the open batch.
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error);
+// The same from a list of pages that lives as long as its owner likes.
+SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **pages, size_t size, char **host,
+                                       spyi_cu_pointer *device, spyi_text *error);
 SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 
@@ -215,6 +230,34 @@ SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc
                                            spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+// Bytes of device memory that a dispatch's parameters take beyond the launch itself.
+SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);
+// Where the launch finds each parameter: in the dispatch's block, or a copy that lives as long as the open batch. Uniform
+// buffers have been put into memory: `own`'s; or, NULL, the open batch's. *address is the caller's, for a block in memory.
+SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                    const spyi_dispatch *dispatch, spyi_cuda_own *own,
+                                    spyi_cu_pointer *address, void *params[SPYI_CUDA_MOST_PARAMS],
+                                    spyi_text *error);
+// A kernel has gone to the GPU: counted, and named if the device is lost.
+SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
+
+// >>graph.c
+SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
+                                          const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
+SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
+// Parts of the graph that is being made.
+SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
+                                            const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_copy(spyi_cuda_gpu *gpu, spyi_cu_pointer to, spyi_cu_pointer from,
+                                        uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_fill(spyi_cuda_gpu *gpu, spyi_cu_pointer to, uint64_t size,
+                                        uint32_t pattern, bool barrier, spyi_text *error);
+// A kernel of one thread with one parameter of 8 bytes.
+SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function function, spyi_cu_pointer place,
+                                        spyi_text *error);
 
 // >>transfer.c
 SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,

@@ -143,10 +143,21 @@ static spy_status spyi_cuda_put(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const vo
                                 : spyi_cuda_fail(gpu, result, "cuMemcpyHtoDAsync of parameters", error);
 }
 
+// `size` bytes to be filled in pinned memory, and where in device memory they go.
+static spy_status spyi_cuda_take_place(spyi_cuda_gpu *gpu, spyi_cuda_own *own, size_t size, char **host,
+                                       spyi_cu_pointer *device, spyi_text *error) {
+    spy_status status = spyi_cuda_take_bytes(gpu, size, host, device, error);
+    if (status != SPY_OK || own == NULL) return status;
+    *device = own->at;
+    own->at += spyi_align(size, 256);
+    return SPY_OK;
+}
+
 // Uniform buffers into pages, those that hold others after their addresses are known: they stand before them. The
 // addresses that the block holds go into `block`, a copy.
 static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
-                                         const spyi_uniform *uniforms, char *block, spyi_text *error) {
+                                         const spyi_uniform *uniforms, spyi_cuda_own *own, char *block,
+                                         spyi_text *error) {
     char *host[SPYI_CUDA_MOST_PARAMS];
     spyi_cu_pointer device[SPYI_CUDA_MOST_PARAMS];
     spy_status status = SPY_OK;
@@ -154,19 +165,26 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
         const spyi_uniform_place *place = &kernel->places[i];
         if (uniforms[i].size == 0) continue; // the kernel has no use for it
-        status = spyi_cuda_take_bytes(gpu, uniforms[i].size, &host[i], &device[i], error);
+        status = spyi_cuda_take_place(gpu, own, uniforms[i].size, &host[i], &device[i], error);
         if (status != SPY_OK) return status;
         memcpy(host[i], uniforms[i].data, uniforms[i].size);
-        if (place->holder == SPYI_HOLDER_NONE) device[i] = kernel->globals;
-        else
+        if (place->holder == SPYI_HOLDER_NONE) {
+            if (own == NULL) device[i] = kernel->globals;
+            else
+                own->globals =
+                    device[i]; // copied on from there at each launch: other kernels' launches change them
+        } else {
             memcpy((place->holder == SPYI_HOLDER_BLOCK ? block : host[place->holder]) + place->offset,
                    &device[i], sizeof device[i]);
+        }
     }
     for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
         size_t size = uniforms[i].size;
         if (size == 0) continue;
-        if (kernel->places[i].holder == SPYI_HOLDER_NONE && size > kernel->globals_size)
-            size = kernel->globals_size;
+        if (kernel->places[i].holder == SPYI_HOLDER_NONE) {
+            if (size > kernel->globals_size) size = kernel->globals_size;
+            if (own != NULL) own->globals_size = size;
+        }
         status = spyi_cuda_put(gpu, device[i], host[i], size, error);
     }
     return status;
@@ -174,36 +192,69 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
 
 // What a launch needs beyond the block as it is: uniform buffers, a block in memory.
 static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
-                                    const spyi_dispatch *dispatch, const char **block,
+                                    const spyi_dispatch *dispatch, spyi_cuda_own *own, const char **block,
                                     spyi_cu_pointer *address, spyi_text *error) {
     char *copy;
     spy_status status;
     // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
-    status = spyi_cuda_take_bytes(gpu, kernel->block_size + 8u, &copy, address, error);
+    status = spyi_cuda_take_place(gpu, own, kernel->block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
     if (kernel->block_size > 0) memcpy(copy, dispatch->block, kernel->block_size);
     if (kernel->uniform_count > 0)
-        status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, copy, error);
+        status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, own, copy, error);
     if (status == SPY_OK && kernel->block_by_address)
         status = spyi_cuda_put(gpu, *address, copy, kernel->block_size, error);
     *block = kernel->block_by_address ? (const char *)address : copy;
     return status;
 }
 
+static bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
+    return kernel->uniform_count == 0 && !kernel->block_by_address;
+}
+
+SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch) {
+    size_t size;
+    uint32_t i;
+    if (spyi_cuda_is_plain(kernel)) return 0;
+    size = spyi_align(kernel->block_size + 8u, 256);
+    for (i = 0; i < kernel->uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 256);
+    return size;
+}
+
+SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                    const spyi_dispatch *dispatch, spyi_cuda_own *own,
+                                    spyi_cu_pointer *address, void *params[SPYI_CUDA_MOST_PARAMS],
+                                    spyi_text *error) {
+    const char *block = (const char *)dispatch->block;
+    uint32_t i;
+    if (!SPYI_LIKELY(spyi_cuda_is_plain(kernel))) {
+        spy_status status = spyi_cuda_prepare(gpu, kernel, dispatch, own, &block, address, error);
+        if (status != SPY_OK) return status;
+    }
+    for (i = 0; i < kernel->param_count; i++) // the driver only reads
+        params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
+    uint32_t slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
+    memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
+    gpu->recent_batch[slot] = gpu->open;
+    gpu->base.stats.dispatches++;
+}
+
 static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
                                    const spyi_dispatch *dispatch, spyi_text *error) {
-    const char *block = (const char *)dispatch->block;
     const uint32_t *groups = dispatch->groups;
-    uint32_t counts[3], i, slot;
+    uint32_t counts[3];
     void *params[SPYI_CUDA_MOST_PARAMS];
     spyi_cu_pointer address = 0;
     spyi_cu_result result;
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK) return status;
-    if (!SPYI_LIKELY(kernel->uniform_count == 0 && !kernel->block_by_address)) {
-        status = spyi_cuda_prepare(gpu, kernel, dispatch, &block, &address, error);
-        if (status != SPY_OK) return status;
-    }
+    if (!SPYI_LIKELY(gpu->graph == NULL)) return spyi_cuda_graph_dispatch(gpu, kernel, dispatch, error);
+    status = spyi_cuda_params(gpu, kernel, dispatch, NULL, &address, params, error);
+    if (status != SPY_OK) return status;
     if (!SPYI_LIKELY(dispatch->indirect == 0)) {
         // CUDA reads no group counts from memory: the host does, and waits for all work before.
         status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
@@ -211,8 +262,6 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
         if (status != SPY_OK) return status;
         groups = counts;
     }
-    for (i = 0; i < kernel->param_count; i++) // the driver only reads
-        params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
         result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
                                       kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
@@ -224,10 +273,7 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
             return status;
         }
     }
-    gpu->base.stats.dispatches++;
-    slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
-    memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
-    gpu->recent_batch[slot] = gpu->open;
+    spyi_cuda_launched(gpu, kernel);
     return spyi_cuda_worked(gpu, error);
 }
 

@@ -89,9 +89,9 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
-                                        spyi_text *error) {
-    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages, *page = *list;
+SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list, size_t size, char **host,
+                                       spyi_cu_pointer *device, spyi_text *error) {
+    spyi_cuda_page *page = *list;
     size_t rounded = spyi_align(size, 256); // as well aligned as cuMemAlloc's
     if (page == NULL || page->size - page->used < rounded) {
         if (rounded <= SPYI_CUDA_PAGE_SIZE && gpu->free_pages != NULL) {
@@ -109,8 +109,15 @@ SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **
     *host = page->host + page->used;
     *device = page->device + page->used;
     page->used += rounded;
-    gpu->work_bytes += rounded;
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
+                                        spyi_text *error) {
+    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spy_status status = spyi_cuda_take_from(gpu, list, size, host, device, error);
+    if (status == SPY_OK) gpu->work_bytes += spyi_align(size, 256);
+    return status;
 }
 
 // Their work is done. Larger ones than usual were for one use only.

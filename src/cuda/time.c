@@ -95,7 +95,9 @@ SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text 
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK) status = spyi_cuda_make_marks(gpu, error);
-    if (status == SPY_OK) {
+    if (status == SPY_OK && gpu->graph != NULL) {
+        status = spyi_cuda_graph_mark(gpu, gpu->mark, gpu->marks + slot * sizeof(uint64_t), error);
+    } else if (status == SPY_OK) {
         spyi_cu_pointer place = gpu->marks + slot * sizeof(uint64_t);
         void *params[1];
         spyi_cu_result result;
@@ -103,8 +105,8 @@ SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text 
         result = gpu->cu.LaunchKernel(gpu->mark, 1, 1, 1, 1, 1, 1, 0, gpu->stream, params, NULL);
         if (result != SPYI_CU_OK)
             status = spyi_cuda_fail(gpu, result, "cuLaunchKernel of the timestamp kernel", error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
@@ -115,12 +117,15 @@ SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_chunk *to, ui
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     (void)barrier;
-    if (status == SPY_OK) {
+    if (status == SPY_OK && gpu->graph != NULL) { // behind the marks, which no hazards are kept of
+        status = spyi_cuda_graph_copy(gpu, to->address + offset, gpu->marks, count * sizeof(uint64_t), true,
+                                      error);
+    } else if (status == SPY_OK) {
         spyi_cu_result result =
             gpu->cu.MemcpyAsync(to->address + offset, gpu->marks, count * sizeof(uint64_t), gpu->stream);
         if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuMemcpyAsync of timestamps", error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }

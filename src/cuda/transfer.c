@@ -87,13 +87,14 @@ SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    (void)barrier;
-    if (status == SPY_OK)
-        status = spyi_cuda_moved(gpu,
-                                 gpu->cu.MemcpyAsync(to->address + to_offset, from->address + from_offset,
-                                                     (size_t)size, gpu->stream),
+    spyi_cu_pointer there = to->address + to_offset, here = from->address + from_offset;
+    if (status == SPY_OK && gpu->graph != NULL) {
+        status = spyi_cuda_graph_copy(gpu, there, here, size, barrier, error);
+    } else if (status == SPY_OK) {
+        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)size, gpu->stream),
                                  "cuMemcpyAsync", error);
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    }
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
@@ -103,12 +104,14 @@ SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    (void)barrier;
-    if (status == SPY_OK)
+    if (status == SPY_OK && gpu->graph != NULL) {
+        status = spyi_cuda_graph_fill(gpu, to->address + offset, size, pattern, barrier, error);
+    } else if (status == SPY_OK) {
         status = spyi_cuda_moved(
             gpu, gpu->cu.MemsetD32Async(to->address + offset, pattern, (size_t)(size / 4), gpu->stream),
             "cuMemsetD32Async", error);
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    }
     spyi_cuda_leave(gpu, pushed);
     return status;
 }

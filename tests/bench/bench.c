@@ -539,6 +539,77 @@ static void measure_round_trips(calls *c) {
     free(samples);
 }
 
+// ---- a list of 20 calls, each of which reads what the last one wrote
+
+enum { LIST_CALLS = 20 };
+
+static spy_command_list *record_chain(calls *c) {
+    spy_command_list *list = spy_create_command_list(c->w->device, NULL);
+    for (size_t i = 0; i < LIST_CALLS; ++i)
+        spy_list_call(list, c->advance,
+                      SPY_ARGS(spy_arg_tensor("x", c->out[i % 2]), spy_arg_f32("a", 1), spy_arg_f32("b", 1),
+                               spy_arg_tensor("_result", c->out[(i + 1) % 2])));
+    spy_list_finish(list);
+    spy_list_submit(list);
+    spy_list_submit(list); // on CUDA this makes the graph
+    return list;
+}
+
+// `changes`: call 7 gets another number before each submission.
+static void measure_list(calls *c, spy_command_list *list, const char *item, bool changes) {
+    enum { ROUNDS = 7 };
+    world *w = c->w;
+    const size_t count = w->quick ? 50 : 2000;
+    double issue_us[ROUNDS], total_us[ROUNDS];
+    uint64_t allocated = 0, malloced = 0;
+    char name[64], note[NOTE_BYTES];
+    for (int round = -2; round < ROUNDS; ++round) {
+        double sum = 0;
+        if (!prepare_outputs(c, true)) break;
+        const uint64_t allocations_before = allocations, mallocs_before = mallocs;
+        const double start = bench_now_ns();
+        for (size_t i = 0; i < count; ++i) {
+            if (changes) spy_list_set(list, 7, SPY_ARGS(spy_arg_f32("b", (float)(i % 4))));
+            spy_list_submit(list);
+        }
+        const double issued = bench_now_ns();
+        const uint64_t allocations_after = allocations, mallocs_after = mallocs;
+        spy_wait(w->device);
+        const double end = bench_now_ns();
+        for (size_t i = 0; i < count; ++i) sum += LIST_CALLS - 1 + (changes ? (double)(i % 4) : 1);
+        float data[FLOATS];
+        if (spy_tensor_read(c->out[0], data, sizeof data) != SPY_OK) break;
+        for (size_t i = 0; i < FLOATS; ++i)
+            if ((double)data[i] != (double)i + sum) {
+                bench_fail(&w->out, item, "output[%zu] is %.9g, expected %.9g", i, (double)data[i], (double)i + sum);
+                return;
+            }
+        if (round < 0) continue;
+        issue_us[round] = (issued - start) / (double)count * 1e-3;
+        total_us[round] = (end - start) / (double)count * 1e-3;
+        allocated += allocations_after - allocations_before;
+        malloced += mallocs_after - mallocs_before;
+    }
+    if (!good(w, item)) return;
+    snprintf(note, sizeof note, "%d calls%s, with the wait; %s, %.3f mallocs of this thread", LIST_CALLS,
+             changes ? ", one changed" : "", spy_get_list_info(list).graph ? "a graph" : "no graph",
+             (double)malloced / (double)(count * ROUNDS));
+    bench_report(&w->out, item, "us", total_us, ROUNDS, note);
+    snprintf(name, sizeof name, "%s_issue", item);
+    bench_report(&w->out, name, "us", issue_us, ROUNDS, "a submission");
+    snprintf(name, sizeof name, "%s_allocations", item);
+    bench_report_one(&w->out, name, "", (double)allocated, "in all counted rounds, through spy_allocator");
+}
+
+static void measure_lists(calls *c) {
+    if (!bench_wanted(&c->w->out, "list") && !bench_wanted(&c->w->out, "list_set")) return;
+    spy_command_list *list = record_chain(c);
+    if (!good(c->w, "list")) return;
+    measure_list(c, list, "list", false);
+    measure_list(c, list, "list_set", true);
+    spy_release_command_list(list);
+}
+
 static void measure_all_calls(world *w) {
     calls c = { .w = w };
     c.add = spy_find_function(w->module, "add");
@@ -554,6 +625,7 @@ static void measure_all_calls(world *w) {
         measure_calls(&c, "chain_issue", "chain", issue_chain, 2, 1);
         measure_calls(&c, "issue8", NULL, issue_eight, 8, OUTPUTS);
         measure_round_trips(&c);
+        measure_lists(&c);
     }
     spy_release_prepared(c.prepared);
     for (size_t t = 0; t < 8; ++t) spy_release_tensor(c.in[t]);

@@ -13,6 +13,12 @@
 typedef void *handle;
 typedef uint64_t pointer;
 
+typedef struct kernel_params { // CUDA_KERNEL_NODE_PARAMS_v1
+    handle function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+} kernel_params;
+
 #define FUNCTIONS(X)                                                                                                          \
     X(cuInit, "cuInit", (unsigned))                                                                                           \
     X(cuDriverGetVersion, "cuDriverGetVersion", (int *))                                                                      \
@@ -41,14 +47,22 @@ typedef uint64_t pointer;
     X(cuEventCreate, "cuEventCreate", (handle *, unsigned))                                                                   \
     X(cuEventRecord, "cuEventRecord", (handle, handle))                                                                       \
     X(cuEventSynchronize, "cuEventSynchronize", (handle))                                                                     \
-    X(cuEventElapsedTime, "cuEventElapsedTime", (float *, handle, handle))
+    X(cuEventElapsedTime, "cuEventElapsedTime", (float *, handle, handle))                                                    \
+    X(cuGraphCreate, "cuGraphCreate", (handle *, unsigned))                                                                   \
+    X(cuGraphDestroy, "cuGraphDestroy", (handle))                                                                             \
+    X(cuGraphAddKernelNode, "cuGraphAddKernelNode", (handle *, handle, const handle *, size_t, const kernel_params *))        \
+    X(cuGraphInstantiate, "cuGraphInstantiateWithFlags", (handle *, handle, unsigned long long))                              \
+    X(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", (handle, handle, const kernel_params *))              \
+    X(cuGraphExecDestroy, "cuGraphExecDestroy", (handle))                                                                     \
+    X(cuGraphLaunch, "cuGraphLaunch", (handle, handle))
 
 #define MEMBER(name, symbol, arguments) int(*name) arguments;
 static struct {
     FUNCTIONS(MEMBER)
 } cu;
 
-// add: c = a + b by float4, groups of 256, n vectors. store: *out = v.
+// add: c = a + b by float4, groups of 256, n vectors. store: *out = v. advance: y = x * a + b, one float a thread, groups of
+// 256. empty: nothing.
 static const char ptx[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n"
     ".visible .entry add(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u32 pn)\n"
@@ -61,12 +75,20 @@ static const char ptx[] =
     "add.f32 %f8, %f0, %f4;\nadd.f32 %f9, %f1, %f5;\nadd.f32 %f10, %f2, %f6;\nadd.f32 %f11, %f3, %f7;\n"
     "st.global.v4.f32 [%c], {%f8, %f9, %f10, %f11};\n$end:\nret;\n}\n"
     ".visible .entry store(.param .u64 po, .param .f32 pv)\n"
-    "{\n.reg .f32 %f;\n.reg .b64 %o;\nld.param.u64 %o, [po];\nld.param.f32 %f, [pv];\nst.global.f32 [%o], %f;\nret;\n}\n";
+    "{\n.reg .f32 %f;\n.reg .b64 %o;\nld.param.u64 %o, [po];\nld.param.f32 %f, [pv];\nst.global.f32 [%o], %f;\nret;\n}\n"
+    ".visible .entry advance(.param .u64 px, .param .u64 py, .param .f32 pa, .param .f32 pb, .param .u32 pn)\n"
+    "{\n.reg .pred %p;\n.reg .f32 %f<4>;\n.reg .b32 %r<4>;\n.reg .b64 %x, %y, %o;\n"
+    "ld.param.u64 %x, [px];\nld.param.u64 %y, [py];\nld.param.f32 %f0, [pa];\nld.param.f32 %f1, [pb];\nld.param.u32 %r1, [pn];\n"
+    "mov.u32 %r2, %ctaid.x;\nshl.b32 %r2, %r2, 8;\nmov.u32 %r3, %tid.x;\nadd.s32 %r2, %r2, %r3;\n"
+    "setp.ge.u32 %p, %r2, %r1;\n@%p bra $last;\n"
+    "mul.wide.u32 %o, %r2, 4;\nadd.s64 %x, %x, %o;\nadd.s64 %y, %y, %o;\n"
+    "ld.global.f32 %f2, [%x];\nfma.rn.f32 %f3, %f2, %f0, %f1;\nst.global.f32 [%y], %f3;\n$last:\nret;\n}\n"
+    ".visible .entry empty()\n{\nret;\n}\n";
 
 typedef struct world {
     bench out;
     bool quick;
-    handle stream, add, store, events[2];
+    handle stream, add, store, advance, empty, events[2];
 } world;
 
 static bool good(world *w, const char *item, int result) {
@@ -207,6 +229,98 @@ static void measure_launches(world *w) {
     for (int i = 0; i < OUTPUTS; ++i) cu.cuMemFree(out[i]);
 }
 
+// ---- graphs of 20 kernels, each waiting for the one before
+
+typedef struct chain {
+    handle graph, exec, nodes[20];
+    pointer memory[2];
+} chain;
+
+typedef struct step { // what the driver reads of one kernel
+    kernel_params params;
+    void *values[5];
+    pointer places[2];
+    float numbers[2];
+    uint32_t count;
+} step;
+
+// Kernel i of the chain: y = x * 1 + b.
+static void fill_step(const world *w, const chain *c, int i, float b, step *s) {
+    memset(s, 0, sizeof *s);
+    s->places[0] = c->memory[i % 2], s->places[1] = c->memory[(i + 1) % 2];
+    s->numbers[0] = 1, s->numbers[1] = b;
+    s->count = FLOATS;
+    s->values[0] = &s->places[0], s->values[1] = &s->places[1];
+    s->values[2] = &s->numbers[0], s->values[3] = &s->numbers[1], s->values[4] = &s->count;
+    s->params = (kernel_params){ .function = w->advance, .grid = { 1, 1, 1 }, .block = { 256, 1, 1 }, .params = s->values };
+}
+
+static int make_chain(world *w, chain *c, bool empty) {
+    int result = cu.cuGraphCreate(&c->graph, 0);
+    for (int i = 0; i < 20 && result == 0; ++i) {
+        step s;
+        fill_step(w, c, i, 1, &s);
+        if (empty) s.params = (kernel_params){ .function = w->empty, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
+        result = cu.cuGraphAddKernelNode(&c->nodes[i], c->graph, i > 0 ? &c->nodes[i - 1] : NULL, i > 0, &s.params);
+    }
+    if (result == 0) result = cu.cuGraphInstantiate(&c->exec, c->graph, 0);
+    return result;
+}
+
+// `changes`: kernel 7 gets another number before each launch; else it has 1. *sum: what the launches add to each element.
+static int run_chain(world *w, chain *c, bool changes, size_t count, double *sum, double *issue_us, double *total_us) {
+    step s;
+    fill_step(w, c, 7, 1, &s);
+    int result = c->memory[0] != 0 ? cu.cuGraphExecKernelNodeSetParams(c->exec, c->nodes[7], &s.params) : 0;
+    const double start = bench_now_ns();
+    for (size_t i = 0; i < count && result == 0; ++i) {
+        if (changes) {
+            fill_step(w, c, 7, (float)(i % 4), &s);
+            result = cu.cuGraphExecKernelNodeSetParams(c->exec, c->nodes[7], &s.params);
+        }
+        if (result == 0) result = cu.cuGraphLaunch(c->exec, w->stream);
+    }
+    const double issued = bench_now_ns();
+    if (result == 0) result = cu.cuStreamSynchronize(w->stream);
+    *issue_us = (issued - start) / (double)count * 1e-3;
+    *total_us = (bench_now_ns() - start) / (double)count * 1e-3;
+    for (size_t i = 0; i < count; ++i) *sum += 19 + (changes ? (double)(i % 4) : 1);
+    return result;
+}
+
+static void measure_graphs(world *w) {
+    enum { ROUNDS = 7 };
+    const size_t count = w->quick ? 50 : 2000;
+    double issue[3][ROUNDS], total[3][ROUNDS], first, second, expected = 0, ignored = 0; // empty, the same kernels, one changed
+    chain chains[2];
+    float got = 0;
+    memset(chains, 0, sizeof chains);
+    int result = cu.cuMemAlloc(&chains[1].memory[0], FLOATS * 4);
+    if (result == 0) result = cu.cuMemAlloc(&chains[1].memory[1], FLOATS * 4);
+    if (result == 0) result = cu.cuMemsetD32Async(chains[1].memory[0], 0, FLOATS, w->stream);
+    for (int i = 0; i < 2 && result == 0; ++i) result = make_chain(w, &chains[i], i == 0);
+    for (int round = -2; round < ROUNDS && result == 0; ++round)
+        for (int k = 0; k < 3 && result == 0; ++k) {
+            result = run_chain(w, &chains[k > 0], k == 2, count, k > 0 ? &expected : &ignored, &first, &second);
+            if (round >= 0) issue[k][round] = first, total[k][round] = second;
+        }
+    if (result == 0) result = cu.cuMemcpyDtoH(&got, chains[1].memory[0], sizeof got);
+    if (good(w, "raw_graph", result)) {
+        if ((double)got != expected) bench_fail(&w->out, "raw_graph", "the sum is %g, not %g", (double)got, expected);
+        bench_report(&w->out, "raw_graph_empty", "us", total[0], ROUNDS, "a graph of 20 empty kernels in a chain, with the wait");
+        bench_report(&w->out, "raw_graph_empty_issue", "us", issue[0], ROUNDS, "cuGraphLaunch of it");
+        bench_report(&w->out, "raw_graph", "us", total[1], ROUNDS, "20 kernels y = x * a + b in a chain, with the wait");
+        bench_report(&w->out, "raw_graph_issue", "us", issue[1], ROUNDS, "cuGraphLaunch of it");
+        bench_report(&w->out, "raw_graph_set", "us", total[2], ROUNDS, "with cuGraphExecKernelNodeSetParams before each");
+        bench_report(&w->out, "raw_graph_set_issue", "us", issue[2], ROUNDS, "the two");
+    }
+    for (int i = 0; i < 2; ++i) {
+        if (chains[i].exec != NULL) cu.cuGraphExecDestroy(chains[i].exec);
+        if (chains[i].graph != NULL) cu.cuGraphDestroy(chains[i].graph);
+        cu.cuMemFree(chains[1].memory[i]);
+    }
+}
+
 static bool open_driver(world *w, int adapter) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *symbol;
     handle context = NULL, module = NULL;
@@ -239,6 +353,8 @@ static bool open_driver(world *w, int adapter) {
     bench_report_one(&w->out, "raw_init", "s", (initialised - start) * 1e-9, "cuInit alone");
     return good(w, "device", cu.cuModuleLoadData(&module, ptx)) && good(w, "device", cu.cuModuleGetFunction(&w->add, module, "add")) &&
            good(w, "device", cu.cuModuleGetFunction(&w->store, module, "store")) &&
+           good(w, "device", cu.cuModuleGetFunction(&w->advance, module, "advance")) &&
+           good(w, "device", cu.cuModuleGetFunction(&w->empty, module, "empty")) &&
            good(w, "device", cu.cuStreamCreate(&w->stream, 1)) && good(w, "device", cu.cuEventCreate(&w->events[0], 0)) &&
            good(w, "device", cu.cuEventCreate(&w->events[1], 0));
 }
@@ -261,6 +377,7 @@ int main(int argc, char **argv) {
     }
     if (open_driver(&w, adapter)) {
         if (bench_wanted(&w.out, "raw_record")) measure_launches(&w);
+        if (bench_wanted(&w.out, "raw_graph")) measure_graphs(&w);
         if (bench_wanted(&w.out, "raw_copy_add")) measure_memory(&w);
         if (bench_wanted(&w.out, "raw_upload")) measure_transfers(&w);
     }

@@ -235,6 +235,54 @@ static void test_like_direct_calls(void **state) {
 }
 
 // Between lists, and between lists and direct calls, memory decides too.
+// A list whose values were changed does what calls with these values do, byte by byte, and what was submitted stays.
+static void test_set(void **state) {
+    (void)state;
+    bench t;
+    open_plain(&t);
+    float matrix[16], other[16];
+    for (int i = 0; i < 16; i++) matrix[i] = (float)i, other[i] = 100 - (float)i;
+    spy_tensor *x = floats(&t, 10), *out = floats(&t, 10);
+    spy_function *g = fn(&t, "g"), *mat = fn(&t, "mat");
+    spy_command_list *list = list_of(&t);
+    good(&t, spy_list_call(list, g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", out))));
+    good(&t, spy_list_call(list, mat, SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_list_finish(list));
+    good(&t, spy_list_submit(list));
+#if TEST_COUNTS_MALLOC
+    size_t before = malloc_calls;
+#endif
+    for (int i = 0; i < 100; i++) {
+        if (spy_list_set(list, 0, SPY_ARGS(spy_arg_f32("y", 50 + (float)i))) != SPY_OK) fail();
+        if (spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), other))) != SPY_OK) fail();
+    }
+#if TEST_COUNTS_MALLOC
+    assert_int_equal(malloc_calls, before);
+#endif
+    good(&t, spy_list_submit(list));
+    good(&t, spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", out))));
+    good(&t, spy_call(mat, SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 149), spy_arg_tensor("_result", out))));
+    good(&t, spy_call(mat, SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), other), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    size_t count = op_count(&t);
+    for (size_t i = 0; i < 4; i++) {
+        const spyi_null_op *a = op_at(&t, count - 8 + i), *b = op_at(&t, count - 4 + i);
+        assert_int_equal(a->kind, SPYI_NULL_DISPATCH);
+        assert_string_equal(a->label, b->label);
+        assert_int_equal(a->block_size, b->block_size);
+        assert_memory_equal(a->block, b->block, a->block_size);
+    }
+    assert_false(spy_get_list_info(list).graph); // the backend has none
+    REFUSED(&t, SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 3), other))), "'n'");
+    REFUSED(&t, SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(2, 4, 4), other))), "'n'");
+    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), NULL))), "'n'");
+    const spy_args missing = { NULL, 2 };
+    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(list, 1, missing), "got NULL");
+    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(NULL, 1, SPY_NO_ARGS), "spy_list_set");
+    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set((spy_command_list *)(void *)x, 1, SPY_NO_ARGS), "spy_list_set");
+    close_bench(&t);
+}
+
 static void test_barriers(void **state) {
     bench t;
     (void)state;
@@ -940,7 +988,7 @@ int main(void) {
         cmocka_unit_test(test_no_allocations),    cmocka_unit_test(test_lifetimes), cmocka_unit_test(test_labels),
         cmocka_unit_test(test_timestamps),        cmocka_unit_test(test_callback), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_failures),          cmocka_unit_test(test_host_memory), cmocka_unit_test(test_indirect),
-        cmocka_unit_test(test_append_to),         cmocka_unit_test(test_untracked),
+        cmocka_unit_test(test_append_to),         cmocka_unit_test(test_untracked), cmocka_unit_test(test_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

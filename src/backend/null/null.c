@@ -901,7 +901,12 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_wait,
                                                      spyi_null_label,
                                                      spyi_null_time_mark,
-                                                     spyi_null_time_store };
+                                                     spyi_null_time_store,
+                                                     NULL, // no graphs
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;

@@ -1,0 +1,109 @@
+// Submission: the first time a list's operations go one by one; where the backend has graphs, the second time makes one of
+// them, as a list that is submitted again is likely to be submitted often. A launch is then one piece of work: its uses of
+// memory are those of all operations together.
+#include "call/list.h"
+
+// >>what all operations use
+
+// Adds bytes to what is known of a storage, which has one entry for reading and one for writing at most.
+static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, bool writes) {
+    spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
+    while (at < end && (at->storage != use->storage || at->writes != writes)) at++;
+    if (at < end) {
+        if (use->begin < at->begin) at->begin = use->begin;
+        if (use->end > at->end) at->end = use->end;
+        return;
+    }
+    *at = *use;
+    at->writes = writes;
+    at->reads = !writes;
+    list->graph_use_count++;
+}
+
+static size_t spyi_graph_most_uses(const spy_command_list *list) {
+    return 2 * list->use_count + 1; // and the timestamps
+}
+
+static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
+    size_t size = spyi_graph_most_uses(list) * sizeof *list->graph_uses;
+    list->graph_uses = (spyi_use *)spyi_allocate(&list->object.device->ctx, size);
+    if (!list->graph_uses) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    list->graph_use_count = 0;
+    for (size_t i = 0; i < list->use_count; i++) {
+        if (list->uses[i].reads) spyi_graph_add_use(list, &list->uses[i], false);
+        if (list->uses[i].writes) spyi_graph_add_use(list, &list->uses[i], true);
+    }
+    if (list->times) {
+        spyi_use use;
+        memset(&use, 0, sizeof use);
+        use.storage = list->times->storage;
+        use.begin = list->times->begin_bytes;
+        use.end = list->times->end_bytes;
+        spyi_graph_add_use(list, &use, true);
+    }
+    list->graph_untracked = false;
+    for (size_t i = 0; i < list->op_count; i++)
+        list->graph_untracked = list->graph_untracked || list->ops[i].untracked;
+    return SPY_OK;
+}
+
+// >>the graph
+
+// Whether a submission is to make one: a single piece of work is launched as fast without.
+static bool spyi_list_wants_graph(const spy_command_list *list) {
+    size_t work = 0;
+    if (!list->object.device->backend->graph_begin || list->graph || list->submit_count == 0) return false;
+    for (size_t i = 0; i < list->op_count; i++) {
+        const spyi_list_op *op = &list->ops[i];
+        if (op->plan && op->launch.indirect) return false;
+        work += op->plan || op->use_count;
+    }
+    return work > 1;
+}
+
+SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
+    spy_device *device = list->object.device;
+    if (list->graph) device->backend->graph_destroy(device->gpu, list->graph);
+    spyi_free(&device->ctx, list->graph_uses, spyi_graph_most_uses(list) * sizeof *list->graph_uses);
+    list->graph = NULL;
+    list->graph_uses = NULL;
+}
+
+// Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
+static spy_status spyi_list_make_graph(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spy_backend *backend = device->backend;
+    spy_status status = spyi_graph_collect_uses(list, error);
+    if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
+    if (status == SPY_OK) {
+        device->barrier_owed = true; // barriers of operations against each other, not against what was before
+        status = run(list, error);
+        if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
+        else (void)backend->graph_end(device->gpu, NULL, error);
+    }
+    if (status == SPY_OK) return SPY_OK;
+    spyi_text_add(error, "; the list could not be made a graph, and none of it was done");
+    spyi_list_drop_graph(list);
+    return status;
+}
+
+static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
+    bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
+    spy_status status = device->backend->graph_launch(device->gpu, list->graph, error);
+    spyi_uses_done(device, barrier, list->graph_untracked, status);
+    return status;
+}
+
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+    if (spyi_list_wants_graph(list)) {
+        spy_status status = spyi_list_make_graph(list, run, error);
+        if (status != SPY_OK) return status;
+    }
+    return list->graph ? spyi_list_launch(list, error) : run(list, error);
+}

@@ -1,0 +1,206 @@
+// Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
+#include "call/list.h"
+
+// >>finding a value
+
+// A recorded value: a leaf of the call's, or what feeds a shader parameter.
+typedef struct spyi_set_place {
+    const spyi_leaf *leaf;
+    uint32_t index; // of the leaf; UINT32_MAX: a feed
+} spyi_set_place;
+
+// Where a dispatch has it among the list's bytes; 0: nowhere, its kernel does without.
+static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *place) {
+    const spyi_emitted *e = &op->variant->emitted;
+    for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
+        if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
+            return op->block + e->packs[p].offset;
+    const spyi_feeds *feeds = &op->variant->feeds;
+    for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
+        if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
+            return op->data + feeds->items[f].offset;
+    return 0;
+}
+
+static size_t spyi_set_size(const spyi_leaf *leaf) {
+    if (leaf->source == SPYI_SOURCE_KIND) return leaf->field_size;
+    if (leaf->source != SPYI_SOURCE_SCALAR) return leaf->type->device_size;
+    return leaf->element->device_size * (leaf->splat ? leaf->type->rows * leaf->type->columns : 1);
+}
+
+// Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
+// place in the parameters: a struct that is given by fields is its fields.
+static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
+                                      uint32_t number, spyi_set_place *place) {
+    const spyi_bound *b = &call->plan->bound;
+    place->index = number;
+    place->leaf = NULL;
+    if (number < b->leaf_count) return place->leaf = &b->leaves[number];
+    place->index = UINT32_MAX;
+    if (!call->op_count) return NULL;
+    const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
+    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->items[number - b->leaf_count].leaf;
+    return place->leaf;
+}
+
+static bool spyi_set_is_value(const spyi_leaf *leaf) {
+    return leaf->role == SPYI_ROLE_VALUE && !leaf->binds && leaf->path;
+}
+
+static bool spyi_set_is_constant(const spyi_leaf *leaf) {
+    if (!spyi_set_is_value(leaf) || leaf->out) return false;
+    if (leaf->source == SPYI_SOURCE_KIND)
+        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked;
+    return leaf->source == SPYI_SOURCE_SCALAR || leaf->source == SPYI_SOURCE_BYTES ||
+           leaf->source == SPYI_SOURCE_INLINE;
+}
+
+static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_list_call *call,
+                                     const char *path, spyi_text *error) {
+    spyi_set_place place;
+    uint32_t count = 0;
+    spyi_text_add(error, "'%s': the call has no such value", path);
+    for (uint32_t i = 0; spyi_set_leaf(list, call, i, &place); i++)
+        if (spyi_set_is_constant(place.leaf))
+            spyi_text_add(error, "%s'%s'", count++ ? ", " : "; these can be changed: ", place.leaf->path);
+    if (!count) spyi_text_add(error, ", and none that can be changed");
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// The name of an argument without one: of the parameter at its position. NULL: there are not so many.
+static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
+    for (uint32_t i = 0; i < b->param_count; i++) {
+        const spyi_node *node = &b->nodes[i];
+        spyi_value value;
+        memset(&value, 0, sizeof value);
+        if (node->leaf >= 0) value.custom = b->leaves[node->leaf].kind;
+        if (node->leaf >= 0 && spyi_is_system(&value)) continue;
+        if (position-- == 0) return node->name;
+    }
+    return NULL;
+}
+
+// >>checking a value
+
+static spy_status spyi_set_mismatch(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    const char *expected = leaf->type->display;
+    spyi_text got = { NULL, 0, 0 };
+    spyi_value_text(v, &got);
+    spyi_text_add(error, "'%s': expected ", leaf->path);
+    if (leaf->source == SPYI_SOURCE_KIND) spyi_text_add(error, "%s", leaf->kind->name);
+    else if (leaf->source == SPYI_SOURCE_SCALAR) spyi_text_add(error, "a number for %s", expected);
+    else if (leaf->source == SPYI_SOURCE_BYTES)
+        spyi_text_add(error, "%zu bytes of host data for %s", leaf->type->host_size, expected);
+    else spyi_text_add(error, "a host array for %s", expected);
+    spyi_text_add(error, ", as it was recorded, got %s", spyi_text_str(&got));
+    spyi_text_free(&got);
+    return SPY_ERROR_TYPE_MISMATCH;
+}
+
+// Whether the value is of the kind that was recorded, and of a type that the parameter takes.
+static bool spyi_set_fits(const spyi_leaf *leaf, const spyi_value *v) {
+    spyi_fit fit;
+    if (v->direction != SPY_DIRECTION_DEFAULT) return false;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        return v->kind >= SPY_ARG_BOOL && v->kind <= SPY_ARG_FLOAT &&
+               spyi_fit_host(v->type, leaf->element, false, &fit) && !fit.consumed;
+    case SPYI_SOURCE_BYTES: return v->kind == SPY_ARG_DATA && v->size == leaf->type->host_size;
+    case SPYI_SOURCE_INLINE:
+        if (v->kind != SPY_ARG_ARRAY || !spyi_fit_host(v->type, leaf->type, false, &fit)) return false;
+        if (fit.consumed != v->rank) return false;
+        for (uint32_t d = 0; d < fit.consumed; d++)
+            if (v->dims[d] != fit.dims[d]) return false;
+        return true;
+    default: return v->kind == SPY_ARG_CUSTOM && v->custom == leaf->kind;
+    }
+}
+
+// Finds what the value is for, and packs it into the list's scratch.
+static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call *call, const spyi_value *v,
+                                   uint32_t position, spyi_set_place *place, spyi_text *error) {
+    const char *path = v->name && v->name[0] ? v->name : spyi_set_name(&call->plan->bound, position);
+    if (!path) {
+        spyi_text_add(error, "argument %u: the function takes fewer arguments", position + 1);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    for (uint32_t i = 0; spyi_set_leaf(list, call, i, place); i++)
+        if (spyi_set_is_value(place->leaf) && strcmp(place->leaf->path, path) == 0) break;
+    if (!place->leaf) return spyi_set_not_found(list, call, path, error);
+    if (!spyi_set_is_constant(place->leaf)) {
+        spyi_text_add(
+            error,
+            "'%s': expected a value that was recorded as a number, host data or a random generator; "
+            "what lies in memory stays that memory",
+            path);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (!spyi_set_fits(place->leaf, v)) return spyi_set_mismatch(place->leaf, v, error);
+    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
+}
+
+// >>changing
+
+static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
+    for (uint32_t i = 0; i < call->op_count; i++) {
+        size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
+        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place->leaf));
+    }
+}
+
+// The graph's copies of the call's parameters. One that cannot be told is made anew.
+static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *call, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i < call->op_count && status == SPY_OK; i++) {
+        const spyi_list_op *op = &list->ops[call->first_op + i];
+        spyi_dispatch launch;
+        spyi_list_get_dispatch(list, op, &launch);
+        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch, error);
+    }
+    if (status != SPY_OK) spyi_list_drop_graph(list);
+    return status;
+}
+
+// All values are looked at before the first is changed.
+static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
+                                spyi_text *error) {
+    spyi_values *values = &list->object.device->cache->values;
+    spyi_set_place place;
+    spy_status status = spyi_describe_args(list->object.device, args, values, error);
+    if (!call->op_count) return status; // it has no elements
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t unnamed = 0;
+        for (uint32_t i = 0; i < values->count && status == SPY_OK; i = spyi_value_end(values->items, i)) {
+            const spyi_value *v = &values->items[i];
+            uint32_t position = v->name && v->name[0] ? 0 : unnamed++;
+            status = spyi_set_prepare(list, call, v, position, &place, error);
+            if (status == SPY_OK && pass == 1) spyi_set_write(list, call, &place);
+        }
+    }
+    return status == SPY_OK && list->graph ? spyi_set_graph(list, call, error) : status;
+}
+
+spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
+    const char *function = "spy_list_set";
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (!list->finished) {
+        spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (call >= list->call_count) {
+        spyi_text_add(&error, "expected the number of one of the list's %zu calls, got %u", list->call_count,
+                      call);
+        status = SPY_ERROR_OUT_OF_RANGE;
+    } else {
+        status = spyi_list_set(list, &list->calls[call], args, &error);
+        const spyi_list_call *c = &list->calls[call]; // its function may have gone with its module
+        if (status != SPY_OK)
+            spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
+                          c->op_count ? (const char *)list->bytes + list->ops[c->first_op].name : "");
+    }
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}

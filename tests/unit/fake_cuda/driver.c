@@ -1,0 +1,369 @@
+// A CUDA driver without a GPU, opened by tests as any other: device memory is host memory, work is done at once, kernels are
+// played by the test. Modules are PTX: the device says that it is newer than any NVRTC, which then makes no cubins.
+#include "fake_cuda.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+
+static fake_cuda state;
+API fake_cuda *fake_cuda_state(void);
+API fake_cuda *fake_cuda_state(void) {
+    return &state;
+}
+
+static int failing(const char *name) {
+    if (!state.fail || strcmp(state.fail, name) != 0) return 0;
+    if (state.fail_skip > 0) return state.fail_skip--, 0;
+    state.fail = NULL;
+    return state.fail_result;
+}
+
+#define FAKE(name, arguments)                                                                                \
+    API int name arguments;                                                                                  \
+    API int name arguments
+
+#define MAY_FAIL(name)                                                                                       \
+    do {                                                                                                     \
+        int failed = failing(name);                                                                          \
+        if (failed) return failed;                                                                           \
+    } while (0)
+
+// >>device and context
+
+static int context_object;
+static void *current;
+
+FAKE(cuInit, (unsigned flags)) { return (int)flags; }
+FAKE(cuDriverGetVersion, (int *version)) { return *version = 13000, 0; }
+FAKE(cuGetErrorName, (int result, const char **name)) { return *name = result == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE", 0; }
+FAKE(cuGetErrorString, (int result, const char **text)) { return *text = "as the test said", (void)result, 0; }
+FAKE(cuDeviceGetCount, (int *count)) { return *count = 1, 0; }
+FAKE(cuDeviceGet, (int *device, int ordinal)) { return *device = ordinal, 0; }
+FAKE(cuDeviceGetName, (char *name, int size, int device)) { return snprintf(name, (size_t)size, "fake"), (void)device, 0; }
+FAKE(cuDeviceTotalMem_v2, (size_t * bytes, int device)) { return *bytes = (size_t)1 << 30, (void)device, 0; }
+FAKE(cuDeviceGetAttribute, (int *value, int attribute, int device)) {
+    (void)device;
+    *value = attribute == 1 ? 1024 : attribute == 5 ? 2147483647 : attribute == 10 ? 32 : attribute == 75 ? 99 : 0;
+    return 0;
+}
+FAKE(cuDevicePrimaryCtxRetain, (void **context, int device)) { return *context = &context_object, (void)device, 0; }
+FAKE(cuDevicePrimaryCtxRelease_v2, (int device)) { return (void)device, 0; }
+FAKE(cuCtxGetCurrent, (void **context)) { return *context = current, 0; }
+FAKE(cuCtxSetCurrent, (void *context)) { return current = context, 0; }
+FAKE(cuCtxPushCurrent_v2, (void *context)) { return current = context, 0; }
+FAKE(cuCtxPopCurrent_v2, (void **context)) { return *context = current, 0; }
+FAKE(cuCtxGetDevice, (int *device)) { return *device = 0, 0; }
+
+// >>memory and streams
+
+static int take(void **memory, size_t size) {
+    *memory = aligned_alloc(256, (size + 511) / 256 * 256);
+    if (!*memory) return 2;
+    memset(*memory, 0xcd, size);
+    state.allocations++;
+    return 0;
+}
+static int give(void *memory) {
+    free(memory);
+    state.allocations--;
+    return 0;
+}
+
+FAKE(cuMemAlloc_v2, (uint64_t * address, size_t size)) {
+    void *memory = NULL;
+    MAY_FAIL("cuMemAlloc_v2");
+    int result = take(&memory, size);
+    *address = (uint64_t)(uintptr_t)memory;
+    return result;
+}
+FAKE(cuMemFree_v2, (uint64_t address)) { return give((void *)(uintptr_t)address); }
+FAKE(cuMemGetInfo_v2, (size_t * unused, size_t *total)) { return *unused = *total = (size_t)1 << 30, 0; }
+FAKE(cuMemHostAlloc, (void **memory, size_t size, unsigned flags)) { return (void)flags, take(memory, size); }
+FAKE(cuMemFreeHost, (void *memory)) { return give(memory); }
+FAKE(cuMemHostGetDevicePointer_v2, (uint64_t * address, void *memory, unsigned flags)) { return *address = (uint64_t)(uintptr_t)memory, (void)flags, 0; }
+FAKE(cuMemcpyAsync, (uint64_t to, uint64_t from, size_t size, void *stream)) { return memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size), (void)stream, 0; }
+FAKE(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t size, void *stream)) { return memmove((void *)(uintptr_t)to, from, size), (void)stream, 0; }
+FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream)) { return memmove(to, (void *)(uintptr_t)from, size), (void)stream, 0; }
+
+static void fill(uint64_t to, unsigned value, size_t count) {
+    for (size_t i = 0; i < count; i++) memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
+}
+FAKE(cuMemsetD32Async, (uint64_t to, unsigned value, size_t count, void *stream)) { return fill(to, value, count), (void)stream, 0; }
+
+FAKE(cuStreamCreate, (void **stream, unsigned flags)) { return *stream = malloc(1), (void)flags, 0; }
+FAKE(cuStreamDestroy_v2, (void *stream)) { return free(stream), 0; }
+FAKE(cuStreamSynchronize, (void *stream)) { return (void)stream, failing("cuStreamSynchronize"); }
+FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) { return (void)stream, (void)event, (int)flags; }
+FAKE(cuStreamGetCtx, (void *stream, void **context)) { return *context = &context_object, (void)stream, 0; }
+FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = malloc(1), (void)flags, 0; }
+FAKE(cuEventDestroy_v2, (void *event)) { return free(event), 0; }
+FAKE(cuEventRecord, (void *event, void *stream)) { return (void)event, (void)stream, 0; }
+FAKE(cuEventQuery, (void *event)) { return (void)event, 0; }
+FAKE(cuEventSynchronize, (void *event)) { return (void)event, 0; }
+FAKE(cuEventElapsedTime, (float *ms, void *from, void *to)) { return *ms = 1, (void)from, (void)to, 0; }
+FAKE(cuPointerGetAttribute, (void *value, int attribute, uint64_t pointer)) { return (void)value, (void)attribute, (void)pointer, 1; }
+
+// >>modules: one kernel each, its parameters from PTX's declarations
+
+typedef struct module {
+    fake_function function;
+    size_t globals_size;
+} module;
+
+// Bytes of a declaration such as ".param .align 8 .b8 name_param_0[16]", from behind ".param" or ".const".
+static size_t size_of(const char *text) {
+    size_t size = 0, end = strcspn(text, ",)\n;");
+    static const struct {
+        const char *name;
+        size_t size;
+    } types[] = { { ".u64", 8 }, { ".b64", 8 }, { ".s64", 8 }, { ".f64", 8 }, { ".u32", 4 }, { ".b32", 4 }, { ".s32", 4 },
+                  { ".f32", 4 }, { ".u16", 2 }, { ".b16", 2 }, { ".s16", 2 }, { ".f16", 2 }, { ".u8", 1 },  { ".b8", 1 }, { ".s8", 1 } };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        const char *at = strstr(text, types[i].name);
+        if (at && at < text + end) size = types[i].size;
+    }
+    const char *count = memchr(text, '[', end);
+    return count ? size * strtoul(count + 1, NULL, 10) : size;
+}
+
+FAKE(cuModuleLoadData, (void **out, const void *image)) {
+    const char *text = (const char *)image, *entry = strstr(text, ".entry "), *globals = strstr(text, "SLANG_globalParams[");
+    module *m = (module *)calloc(1, sizeof *m);
+    if (!entry || !m) return 200;
+    entry += 7;
+    size_t name = strcspn(entry, "("), end = strcspn(entry, ")");
+    if (name >= sizeof m->function.name) return 200;
+    memcpy(m->function.name, entry, name);
+    for (const char *at = entry; (at = strstr(at, ".param ")) != NULL && at < entry + end; at += 7)
+        m->function.sizes[m->function.param_count++] = size_of(at + 6);
+    if (globals) {
+        m->globals_size = size_of(globals - 3); // the type stands before the name: of bytes
+        m->globals_size = strtoul(strchr(globals, '[') + 1, NULL, 10);
+        m->function.globals = calloc(1, m->globals_size + 1);
+    }
+    state.modules++;
+    *out = m;
+    return 0;
+}
+FAKE(cuModuleUnload, (void *handle)) {
+    free(((module *)handle)->function.globals);
+    free(handle);
+    state.modules--;
+    return 0;
+}
+FAKE(cuModuleGetFunction, (void **function, void *handle, const char *name)) {
+    *function = &((module *)handle)->function;
+    return strcmp(name, ((module *)handle)->function.name) == 0 ? 0 : 500;
+}
+FAKE(cuModuleGetGlobal_v2, (uint64_t * address, size_t *size, void *handle, const char *name)) {
+    module *m = (module *)handle;
+    *address = (uint64_t)(uintptr_t)m->function.globals;
+    *size = m->globals_size;
+    return m->function.globals && strcmp(name, "SLANG_globalParams") == 0 ? 0 : 500;
+}
+FAKE(cuFuncGetAttribute, (int *value, int attribute, void *function)) { return *value = attribute == 0 ? 1024 : 16, (void)function, 0; }
+
+static void *copy_of(const void *data, size_t size) {
+    void *copy = malloc(size);
+    return copy ? memcpy(copy, data, size) : NULL;
+}
+
+static void run(const fake_function *f, const unsigned *grid, void **params) {
+    void *copies[FAKE_MOST_PARAMS];
+    for (unsigned i = 0; i < f->param_count; i++) copies[i] = copy_of(params[i], f->sizes[i]);
+    state.kernels++;
+    if (state.on_kernel) state.on_kernel(f, grid, copies, state.user);
+    for (unsigned i = 0; i < f->param_count; i++) free(copies[i]);
+}
+
+FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra)) {
+    const unsigned grid[3] = { gx, gy, gz };
+    (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)extra;
+    MAY_FAIL("cuLaunchKernel");
+    state.launches++;
+    run((const fake_function *)function, grid, params);
+    return 0;
+}
+
+// >>graphs. The parameter structs are written down anew, from cuda.h's documentation: the library's own are what is tested
+
+typedef struct kernel_params {
+    void *function;
+    unsigned gx, gy, gz, bx, by, bz, shared;
+    void **params, **extra;
+} kernel_params;
+
+typedef struct copy_params {
+    size_t from_x, from_y, from_z, from_lod;
+    unsigned from_type;
+    const void *from_host;
+    uint64_t from_device;
+    void *from_array, *from_reserved;
+    size_t from_pitch, from_height;
+    size_t to_x, to_y, to_z, to_lod;
+    unsigned to_type;
+    void *to_host;
+    uint64_t to_device;
+    void *to_array, *to_reserved;
+    size_t to_pitch, to_height;
+    size_t width, height, depth;
+} copy_params;
+
+typedef struct fill_params {
+    uint64_t to;
+    size_t pitch;
+    unsigned value, element_size;
+    size_t width, height;
+} fill_params;
+
+typedef enum kind { EMPTY, KERNEL, COPY, FILL } kind;
+
+#define MOST_NODES 1024
+#define MOST_BEFORE 256
+
+typedef struct node {
+    kind kind;
+    unsigned number, before_count, before[MOST_BEFORE];
+    const fake_function *function; // of kernels
+    unsigned grid[3];
+    void *params[FAKE_MOST_PARAMS]; // copies
+    copy_params copy;
+    fill_params fill;
+} node;
+
+typedef struct graph { // also the executable one, a copy
+    node *nodes[MOST_NODES];
+    unsigned count, edges;
+} graph;
+
+static void take_params(node *n, const kernel_params *p) {
+    for (unsigned i = 0; i < FAKE_MOST_PARAMS; i++) free(n->params[i]), n->params[i] = NULL;
+    n->function = (const fake_function *)p->function;
+    n->grid[0] = p->gx, n->grid[1] = p->gy, n->grid[2] = p->gz;
+    for (unsigned i = 0; i < n->function->param_count; i++) n->params[i] = copy_of(p->params[i], n->function->sizes[i]);
+}
+
+static int add(kind what, void **out, void *handle, void *const *before, size_t count, const void *params) {
+    graph *g = (graph *)handle;
+    node *n = (node *)calloc(1, sizeof *n);
+    if (!n || g->count == MOST_NODES || count > MOST_BEFORE) return 1;
+    n->kind = what;
+    n->number = g->count;
+    n->before_count = (unsigned)count;
+    for (size_t i = 0; i < count; i++) {
+        n->before[i] = ((const node *)before[i])->number;
+        if (n->before[i] >= g->count || g->nodes[n->before[i]] != before[i]) return 1; // of another graph
+        for (size_t k = 0; k < i; k++)
+            if (before[k] == before[i]) return 1; // the driver takes no edge twice
+    }
+    if (what == KERNEL) take_params(n, (const kernel_params *)params);
+    if (what == COPY) n->copy = *(const copy_params *)params;
+    if (what == FILL) n->fill = *(const fill_params *)params;
+    g->edges += (unsigned)count;
+    g->nodes[g->count++] = n;
+    *out = n;
+    return 0;
+}
+
+static void destroy(graph *g) {
+    for (unsigned i = 0; i < g->count; i++) {
+        for (unsigned k = 0; k < FAKE_MOST_PARAMS; k++) free(g->nodes[i]->params[k]);
+        free(g->nodes[i]);
+    }
+    free(g);
+}
+
+FAKE(cuGraphCreate, (void **out, unsigned flags)) {
+    MAY_FAIL("cuGraphCreate");
+    state.graphs++;
+    *out = calloc(1, sizeof(graph));
+    return (int)flags;
+}
+FAKE(cuGraphDestroy, (void *handle)) {
+    state.graphs--;
+    destroy((graph *)handle);
+    return 0;
+}
+FAKE(cuGraphAddKernelNode, (void **out, void *handle, void *const *before, size_t count, const kernel_params *params)) {
+    MAY_FAIL("cuGraphAddKernelNode");
+    if (!params->gx || !params->gy || !params->gz || !params->bx || !params->by || !params->bz || params->shared || params->extra) return 1;
+    return add(KERNEL, out, handle, before, count, params);
+}
+FAKE(cuGraphAddMemcpyNode, (void **out, void *handle, void *const *before, size_t count, const copy_params *params, void *context)) {
+    MAY_FAIL("cuGraphAddMemcpyNode");
+    if (context != &context_object || params->from_type != 2 || params->to_type != 2 || params->height != 1 || params->depth != 1) return 1;
+    return add(COPY, out, handle, before, count, params);
+}
+FAKE(cuGraphAddMemsetNode, (void **out, void *handle, void *const *before, size_t count, const fill_params *params, void *context)) {
+    MAY_FAIL("cuGraphAddMemsetNode");
+    if (context != &context_object || params->element_size != 4 || params->height != 1) return 1;
+    return add(FILL, out, handle, before, count, params);
+}
+FAKE(cuGraphAddEmptyNode, (void **out, void *handle, void *const *before, size_t count)) {
+    MAY_FAIL("cuGraphAddEmptyNode");
+    return add(EMPTY, out, handle, before, count, NULL);
+}
+
+FAKE(cuGraphInstantiateWithFlags, (void **out, void *handle, unsigned long long flags)) {
+    const graph *g = (const graph *)handle;
+    MAY_FAIL("cuGraphInstantiateWithFlags");
+    graph *exec = (graph *)calloc(1, sizeof *exec);
+    if (!exec || flags) return 1;
+    state.nodes = g->count;
+    state.edges = g->edges;
+    state.empty = 0;
+    for (unsigned i = 0; i < g->count; i++) {
+        node *n = (node *)malloc(sizeof *n);
+        *n = *g->nodes[i];
+        for (unsigned k = 0; n->function && k < n->function->param_count; k++) n->params[k] = copy_of(n->params[k], n->function->sizes[k]);
+        exec->nodes[exec->count++] = n;
+        state.empty += n->kind == EMPTY;
+    }
+    state.execs++;
+    *out = exec;
+    return 0;
+}
+FAKE(cuGraphExecDestroy, (void *handle)) {
+    state.execs--;
+    destroy((graph *)handle);
+    return 0;
+}
+FAKE(cuGraphExecKernelNodeSetParams, (void *handle, void *of, const kernel_params *params)) {
+    MAY_FAIL("cuGraphExecKernelNodeSetParams");
+    node *n = ((graph *)handle)->nodes[((const node *)of)->number];
+    if (n->kind != KERNEL || n->function != params->function) return 1;
+    state.changes++;
+    take_params(n, params);
+    return 0;
+}
+
+static void run_node(const node *n) {
+    const copy_params *c = &n->copy;
+    if (n->kind == KERNEL) run(n->function, n->grid, (void **)(uintptr_t)n->params);
+    if (n->kind == COPY) memmove((char *)(uintptr_t)c->to_device + c->to_x, (char *)(uintptr_t)c->from_device + c->from_x, c->width);
+    if (n->kind == FILL) fill(n->fill.to, n->fill.value, n->fill.width);
+}
+
+// In any order that the edges allow: what is missing of them shows as wrong data.
+FAKE(cuGraphLaunch, (void *handle, void *stream)) {
+    const graph *g = (const graph *)handle;
+    unsigned char done[MOST_NODES] = { 0 };
+    (void)stream;
+    MAY_FAIL("cuGraphLaunch");
+    state.graph_launches++;
+    for (unsigned left = g->count; left > 0; left--) {
+        unsigned ready[MOST_NODES], count = 0;
+        for (unsigned i = 0; i < g->count; i++) {
+            unsigned waits = 0;
+            for (unsigned k = 0; k < g->nodes[i]->before_count; k++) waits += !done[g->nodes[i]->before[k]];
+            if (!done[i] && !waits) ready[count++] = i;
+        }
+        state.random = state.random * 6364136223846793005u + 1442695040888963407u;
+        unsigned chosen = ready[(state.random >> 33) % count];
+        done[chosen] = 1;
+        run_node(g->nodes[chosen]);
+    }
+    return 0;
+}

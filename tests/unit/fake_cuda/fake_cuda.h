@@ -1,0 +1,30 @@
+// What the driver of tests/unit/fake_cuda tells a test, and is told by it.
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAKE_MOST_PARAMS 64
+
+typedef struct fake_function {
+    char name[256];
+    unsigned param_count;
+    size_t sizes[FAKE_MOST_PARAMS]; // bytes of each parameter
+    void *globals;                  // SLANG_globalParams of its module; NULL: none
+} fake_function;
+
+typedef struct fake_cuda {
+    // Stands in for a kernel that runs. `params`: a copy of each parameter.
+    void (*on_kernel)(const fake_function *function, const unsigned grid[3], void *const *params, void *user);
+    void *user;
+    uint64_t random;          // seeds the order in which a graph's nodes run, where that is free
+    const char *fail;         // the driver's function that fails next, once; NULL: none
+    int fail_result;          // with this CUresult
+    unsigned fail_skip;       // so many calls of it are good before
+    uint64_t launches, graph_launches, kernels, changes; // cuLaunchKernel, cuGraphLaunch, kernels run, parameters changed
+    int64_t graphs, execs, allocations, modules; // alive
+    unsigned nodes, edges, empty;                // of the last graph instantiated
+} fake_cuda;
+
+#endif // FAKE_CUDA_H
