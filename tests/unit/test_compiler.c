@@ -2,7 +2,6 @@
 // GPU: finding the library, loading, names that crash libslang, reflection and layouts, resolution, code,
 // session replacement.
 #include "spy_test.h"
-#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "compiler/compiler.h"
 #endif
@@ -116,7 +115,6 @@ static void test_finding(void **state) {
     memset(&desc, 0, sizeof desc);
     desc.source = "float f() { return 1; }";
 
-    let_slang_go(NULL); // for other libraries to be tried
     test_open(&t, SPYI_TARGET_SPIRV, "/no/such/libslang.so", NULL);
     assert_int_equal(spyi_unit_load(t.compiler, &desc, &unit, &t.error), SPY_ERROR_NO_COMPILER);
     assert_contains(spyi_text_str(&t.error), "/no/such/libslang.so");
@@ -167,7 +165,6 @@ static void test_finding(void **state) {
     }
     test_remove(folder, "text.so");
     (void)remove(folder);
-    hold_slang(NULL);
 }
 
 // >>loading
@@ -1235,5 +1232,5 @@ int main(void) {
         cmocka_unit_test(test_code),         cmocka_unit_test(test_cuda_source),
         cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_threads),
     };
-    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
