@@ -14,14 +14,16 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 config ?= release
-B := build/$(config)$(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))
+suffix := $(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))
+B := build/$(config)$(suffix)
 PREFIX ?= /usr/local
 
 flags_release := -O2 -g -DNDEBUG
 flags_debug := -O0 -g
+# Sanitizers at -O0: gcc needs three times as long at -O1, and most of a test's time is libslang's, which has none.
 # stb_ds.h's hash shifts bytes into the sign bit (shift-base)
-flags_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=shift-base -fno-omit-frame-pointer
-flags_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+flags_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=shift-base -fno-omit-frame-pointer
+flags_tsan := -O0 -g -fsanitize=thread -fno-omit-frame-pointer
 ifeq ($(flags_$(config)),)
 $(error config=$(config) is not one of release debug asan tsan)
 endif
@@ -40,11 +42,14 @@ library := $B/libslangpy.a
 
 # A test program is tests/unit/test_*.c or tests/gpu/test_*.c; other .c files of its folder are linked to each.
 # unit/ looks inside: it is compiled against src/ (SPY_TEST_SPLIT), and again with the whole implementation in its own
-# file (SPY_TEST_HEADERS). gpu/ sees public declarations only: compiled once, linked with either.
+# file (SPY_TEST_HEADERS). gpu/ sees public declarations only: compiled once, linked with either; release tests the
+# optimised library by debug's objects.
+tests_config := $(if $(filter release,$(config)),debug,$(config))
+T := build/$(tests_config)$(suffix)/tests
 unit_tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 gpu_tests := $(patsubst tests/gpu/%.c,%,$(wildcard tests/gpu/test_*.c))
 unit_helpers := $(patsubst tests/%.c,$B/tests/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
-gpu_helpers := $(patsubst tests/%.c,$B/tests/%.o,$(filter-out tests/gpu/test_%,$(wildcard tests/gpu/*.c)))
+gpu_helpers := $(patsubst tests/%.c,$T/%.o,$(filter-out tests/gpu/test_%,$(wildcard tests/gpu/*.c)))
 bench_programs := $(patsubst tests/bench/%.c,$B/bench/%,$(wildcard tests/bench/*.c))
 examples := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 example_programs := $(addprefix $B/examples/,$(examples))
@@ -57,7 +62,7 @@ gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
 cuda_tests := $(addprefix $B/cuda/,buffers calls cuda dispatch globals gradient_sums gradients graph groups kinds options print random resolution views)
 
-.PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu cuda bench-programs install clean
+.PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -65,9 +70,12 @@ all: headers lib
 headers: $(headers)
 lib: $(library)
 examples: $(example_programs)
+examples-shared: $(addprefix $B/examples-shared/,$(examples))
 unit: $(unit_split) $(unit_headers)
 unit-split: $(unit_split)
 gpu: $(gpu_split) $(gpu_headers)
+gpu-split: $(gpu_split)
+gpu-headers: $(gpu_headers)
 cuda: $(cuda_tests)
 bench-programs: $(bench_programs)
 
@@ -102,9 +110,9 @@ $B/tests/unit/%.o: tests/unit/%.c | build/gen/slang/embed.h
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DSPY_TEST_SPLIT=1 -Isrc -Ibuild/gen -Itests/common $(INCLUDES) -c $< -o $@
 
-$B/tests/gpu/%.o: tests/gpu/%.c | headers
+$T/gpu/%.o: tests/gpu/%.c | headers
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -I. -Itests/common $(INCLUDES) -c $< -o $@
+	$(CC) $(STD) $(flags_$(tests_config)) -MMD -MP $(CFLAGS) -I. -Itests/common $(INCLUDES) -c $< -o $@
 
 $B/tests-headers/%.o: tests/%.c | headers
 	@mkdir -p $(@D)
@@ -125,15 +133,15 @@ $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 
-$B/gpu-split/%: $B/tests/gpu/%.o $(gpu_helpers) $(library)
+$B/gpu-split/%: $T/gpu/%.o $(gpu_helpers) $(library)
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 
-$B/gpu-headers/%: $B/tests/gpu/%.o $(gpu_helpers) $B/headers/implementation.o
+$B/gpu-headers/%: $T/gpu/%.o $(gpu_helpers) $B/headers/implementation.o
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 
-$B/cuda/%: $B/tests/gpu/test_%.o $(gpu_helpers) $B/tests-headers/cuda/compile_only.o
+$B/cuda/%: $T/gpu/test_%.o $(gpu_helpers) $B/tests-headers/cuda/compile_only.o
 	@mkdir -p $(@D)
 	$(CC) $(flags_$(config)) $^ -o $@ -lcmocka $(LIBS)
 
@@ -146,7 +154,13 @@ $B/examples/%: examples/%/main.c | headers
 	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) -DEXAMPLE_FOLDER='"$(CURDIR)/examples/$*/"' $(wildcard examples/$*/*.c) -o $@ \
 		$(LIBS_$*) $(LIBS)
 
-$(foreach e,$(examples),$(eval $B/examples/$e: $(wildcard examples/$e/*.c examples/$e/*.h)))
+# The same with the library from the object that other programs share, for most of `make test`.
+$B/examples-shared/%: examples/%/main.c $B/headers/implementation.o | headers
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -I. $(INCLUDES) -DSLANGPY_IMPLEMENTED -DSLANGPY_VK_IMPLEMENTED -DEXAMPLE_FOLDER='"$(CURDIR)/examples/$*/"' \
+		$(wildcard examples/$*/*.c) $B/headers/implementation.o -o $@ $(LIBS_$*) $(LIBS)
+
+$(foreach e,$(examples),$(eval $B/examples/$e $B/examples-shared/$e: $(wildcard examples/$e/*.c examples/$e/*.h)))
 
 # The extension and the package beside it: PYTHONPATH=python build/venv/bin/python -c 'import slangpy'
 python: headers
@@ -187,4 +201,4 @@ install: $(headers)
 clean:
 	rm -rf build/release* build/debug* build/asan* build/tsan* build/gen build/tests build/headers.stamp build/tonemapped.png
 
--include $(shell find $B -name '*.d' 2>/dev/null)
+-include $(shell find $B $T -name '*.d' 2>/dev/null | sort -u)

@@ -1,6 +1,7 @@
 // Calls on the null backend, where every piece of recorded work can be looked at: barriers, blocks, variants, the plan cache,
 // memory that is released while work is under way, and failures on order. Kernels are compiled for real and never run.
 #include "spy_test.h"
+#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #include "call/call_internal.h"
@@ -1005,5 +1006,5 @@ int main(void) {
         cmocka_unit_test(test_folding),    cmocka_unit_test(test_variants), cmocka_unit_test(test_no_pointers),            cmocka_unit_test(test_eviction),           cmocka_unit_test(test_generic_sizes),
         cmocka_unit_test(test_no_allocations), cmocka_unit_test(test_no_allocations_backward), cmocka_unit_test(test_gradient_sums), cmocka_unit_test(test_no_allocations_with), cmocka_unit_test(test_release_while_held), cmocka_unit_test(test_results_wait),    cmocka_unit_test(test_device_lost), cmocka_unit_test(test_device_lost_recording), cmocka_unit_test(test_barrier_after_failure), cmocka_unit_test(test_failures),      cmocka_unit_test(test_memory_retry),       cmocka_unit_test(test_host_memory), cmocka_unit_test(test_repeats),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE // mkdtemp
 #endif
 #include "spy_test.h"
+#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #include "call/call_internal.h"
@@ -624,5 +625,5 @@ int main(void) {
         cmocka_unit_test(test_valid_code),    cmocka_unit_test(test_bindings),      cmocka_unit_test(test_slots), cmocka_unit_test(test_limits),        cmocka_unit_test(test_hazards),
         cmocka_unit_test(test_random_structs), cmocka_unit_test(test_backend_rules),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

@@ -1,6 +1,7 @@
 // Command lists on the null backend: what a submission hands to the backend compared with the same direct calls, barriers,
 // allocations, lifetimes, failures on order, and every error. Kernels are compiled for real and never run.
 #include "spy_test.h"
+#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #include "call/list.h"
@@ -990,5 +991,5 @@ int main(void) {
         cmocka_unit_test(test_failures),          cmocka_unit_test(test_host_memory), cmocka_unit_test(test_indirect),
         cmocka_unit_test(test_append_to),         cmocka_unit_test(test_untracked), cmocka_unit_test(test_set),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

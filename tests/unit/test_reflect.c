@@ -1,6 +1,7 @@
 // Reflection through the public API, on the null backend and with the real compiler: every kind of declaration, types and
 // their layouts for both targets, what is refused, fresh sessions, reloads, large and empty modules.
 #include "spy_test.h"
+#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "api/reflect.h"
 #include "backend/null/null.h"
@@ -924,5 +925,5 @@ int main(void) {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_released),      cmocka_unit_test(test_fresh_session), cmocka_unit_test(test_reload),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

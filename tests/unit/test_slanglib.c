@@ -2,6 +2,7 @@
 // SPIR-V (checked by spirv-val when SPIRV_VAL names it) and CUDA; what must not compile does not; and on a Vulkan
 // device the numbers are right.
 #include "spy_test.h"
+#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "compiler/compiler.h"
 #include "data/device.h"
@@ -365,5 +366,5 @@ int main(void) {
         cmocka_unit_test(test_elements), cmocka_unit_test(test_atomics), cmocka_unit_test(test_atomic_choice),
         cmocka_unit_test(test_uses),     cmocka_unit_test(test_twice),   cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }
