@@ -322,7 +322,12 @@
 //
 // A submission stands in the device's order of work where a call would: direct calls, reads and other lists
 // may come between, and barriers are put where memory asks for them. What is in the tensors counts at each
-// submission; numbers and host arrays are those of the recording. spy_flush gives an id to wait for.
+// submission; numbers and host arrays are those of the recording, until they are changed, by name and by the
+// number of the call in the list:
+//
+//     spy_list_set(list, 0, SPY_ARGS(spy_arg_f32("rate", 0.01f))); // from the next submission on
+//
+// spy_flush gives an id to wait for.
 // spy_list_read_timestamps tells what the parts of a list took on the GPU, spy_get_calibration how that clock
 // stands to the host's.
 //
@@ -488,6 +493,10 @@
 // 32,764 with drivers of CUDA 12.1 and later; more than that through memory. Structured buffers are an address and a
 // count, ConstantBuffer and ParameterBlock addresses; globals cost a copy to constant memory at each launch.
 // spy_dispatch_indirect waits for the GPU: CUDA has no such launch. WaveGetLaneIndex counts by threadIdx.x.
+//
+// A command list that is submitted a second time becomes a CUDA graph, unless it holds an indirect dispatch or is a
+// single piece of work: each submission is then one launch, and calls that share no memory may run side by side.
+// spy_list_set tells the graph its new numbers, at about the cost of a call.
 //
 // Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
 // about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
@@ -2021,8 +2030,19 @@ spy_status spy_list_finish(spy_command_list *list);
 // Do all operations in order, as if called one after another now, with barriers where memory needs them. The GPU gets
 // them as it gets calls; spy_flush() hands over the rest and gives the id to wait for. An error part of the way says
 // which operation it was; those before it were done.
-// Cost: below 0.5 us for a recorded call, nothing is allocated.
+// Cost: below 0.5 us for a recorded call, nothing is allocated. On CUDA the second submission makes a CUDA graph of
+// the list, unless it holds an indirect dispatch; from then on a submission is one launch, and work that shares no
+// memory may run side by side.
 spy_status spy_list_submit(spy_command_list *list);
+
+// Change values of a recorded call, from the next submission on; submitted work keeps the old ones. `call`: its number
+// among the finished list's calls, from 0; before it was recorded, that was spy_list_info.call_count. `args`: the values
+// to change, by name, or by position as in a call; parts of structs, and global shader parameters, by path
+// ("light.color"). Numbers, host arrays and host data that feed one value, and random generators can be changed, into
+// others of the same shape whose types the parameter takes. All or nothing. SPY_ERROR_NOT_FOUND: no such value;
+// SPY_ERROR_TYPE_MISMATCH: it is of another kind; SPY_ERROR_OUT_OF_RANGE: no such call, or a number that does not fit.
+// Cost: nothing is allocated unless a host array is converted.
+spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args);
 
 // The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
 // all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
@@ -2030,10 +2050,11 @@ spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, 
 
 typedef struct spy_list_info {
     uint32_t op_count;        // recorded operations
-    uint32_t call_count;      // of which are calls
-    uint32_t timestamp_count; // of which are timestamps
+    uint32_t call_count;      // recorded calls; one may be several operations, or none if it has no elements
+    uint32_t timestamp_count; // recorded timestamps
     bool finished;
     uint64_t submit_count;    // submissions so far
+    bool graph;               // submissions are launches of one CUDA graph
 } spy_list_info;
 
 // NULL or a released list: all zero, and an error for spy_take_error(NULL).
@@ -4725,6 +4746,7 @@ void spyi_context_destroy(spyi_context *ctx) {
 typedef struct spyi_gpu
     spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
 typedef struct spyi_kernel spyi_kernel; // a compiled kernel, likewise opaque
+typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
 
 // What kernels are compiled to.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA } spyi_target;
@@ -4904,6 +4926,18 @@ struct spyi_backend {
     spy_status (*time_mark)(spyi_gpu *gpu, uint32_t slot, spyi_text *error);
     spy_status (*time_store)(spyi_gpu *gpu, const spyi_chunk *to, uint64_t offset, uint32_t count, bool barrier,
                              spyi_text *error);
+
+    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end dispatch, copy, fill,
+    // time_mark and time_store become parts of a graph and do not run; no dispatch is indirect. Their barriers are
+    // about that graph's own work. graph_end with `graph` NULL drops it.
+    spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
+    spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
+    // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
+    // sizes, and all else, stay.
+    spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_dispatch *dispatch,
+                               spyi_text *error);
+    spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work goes on
 };
 
 // >>what the device layer (data/) offers to backends, for bringing one's own objects
@@ -5950,7 +5984,12 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_wait,
                                                      spyi_null_label,
                                                      spyi_null_time_mark,
-                                                     spyi_null_time_store };
+                                                     spyi_null_time_store,
+                                                     NULL, // no graphs
+                                                     NULL,
+                                                     NULL,
+                                                     NULL,
+                                                     NULL };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -18005,6 +18044,8 @@ typedef struct spyi_values {
 // Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error);
+// Values of arguments alone, for no call.
+SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values, spyi_text *error);
 // Whether the system fills it: no argument of the user's.
 SPYI_FN bool spyi_is_system(const spyi_value *value);
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
@@ -18428,7 +18469,8 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
 }
 
 static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
-    const spy_tensor *value = pair[1].tensor, *grad = pair[2].tensor; // neither has fields when both are tensors
+    const spy_tensor *value = pair[1].tensor,
+                     *grad = pair[2].tensor; // neither has fields when both are tensors
     if (pair[1].child_count || !value || !grad ||
         memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
         return true;
@@ -18469,7 +18511,8 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
             v->dims = grad->shape.dims;
             v->grads[0] = v->grads[1] = 0;
             values->items[i].grads[g] = end++;
-            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id)) return SPY_ERROR_OUT_OF_MEMORY;
+            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id))
+                return SPY_ERROR_OUT_OF_MEMORY;
         }
     }
     values->grad_count = end - values->count - values->global_count;
@@ -18500,8 +18543,8 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
-                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
+static spy_status spyi_describe_begin(spy_args args, const spy_call_options *options,
+                                      const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     values->count = 0;
     values->global_count = 0;
     values->grad_count = 0;
@@ -18509,14 +18552,27 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     values->threads = threads;
     values->thread_count.rank = 0;
     values->key_size = 0;
-    if (args.count && !args.items) {
-        spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
+    if (!args.count || args.items) return SPY_OK;
+    spyi_text_add(error, "expected %zu arguments, got NULL", args.count);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
+                                      spyi_text *error) {
+    spy_status status = spyi_describe_begin(args, NULL, NULL, values, error);
+    if (status == SPY_OK) status = spyi_describe_list(device, args, 0, values, error);
+    if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
+    return status;
+}
+
+SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
+                                 const spyi_threads *threads, spyi_values *values, spyi_text *error) {
+    spy_status status = spyi_describe_begin(args, options, threads, values, error);
+    if (status != SPY_OK) return status;
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
-    spy_status status = spyi_describe_list(function->object.device, args, 0, values, error);
+    status = spyi_describe_list(function->object.device, args, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
@@ -23160,14 +23216,23 @@ typedef struct spyi_list_op {
     uint32_t name;                 // offset; 0: ""
     // calls
     spyi_plan *plan;          // one reference
+    const spyi_variant *variant;
     spyi_dispatch launch;     // without its block, bindings and uniforms
     uint32_t block, bindings, uniforms; // offsets
     uint32_t uniform_count;
+    uint32_t data, data_end; // offsets of the uniform buffers' bytes
+    uint32_t dispatch;       // number among the list's
     bool untracked;
     // fills, and timestamps' slots
     bool repeats; // fills: by the pattern; else the second use is copied
     uint32_t pattern;
 } spyi_list_op;
+
+// One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
+typedef struct spyi_list_call {
+    spyi_plan *plan; // one reference
+    uint32_t first_op, op_count;
+} spyi_list_call;
 
 struct spy_command_list {
     spyi_object object;
@@ -23178,11 +23243,20 @@ struct spy_command_list {
     spyi_use *uses; // one storage reference each
     uint8_t *bytes; // blocks, bindings, names; byte 0 is the empty name
     size_t op_count, op_capacity, use_count, use_capacity, byte_count, byte_capacity;
-    uint32_t call_count, time_count;
+    spyi_list_call *calls;
+    size_t call_count, call_capacity;
+    uint32_t dispatch_count, time_count;
     uint32_t depth; // labels pushed and not popped
     bool finished;
     uint64_t submit_count;
     spy_tensor *times; // made by finish when there are timestamps
+    uint8_t *scratch;  // made by finish: room for the parameters of any one dispatch
+    size_t scratch_size;
+    // on devices with graphs, from the second submission on
+    spyi_graph *graph;     // NULL: none
+    spyi_use *graph_uses;  // of all operations, as many as use_count has room for
+    uint32_t graph_use_count;
+    bool graph_untracked;
     spy_command_list *previous, *next;
 };
 
@@ -23196,6 +23270,19 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, spy_list_op_kind kind, 
                                  const spyi_use *uses, uint32_t use_count, size_t extra, uint32_t *extra_at,
                                  spyi_list_op **op, spyi_text *error);
 SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op);
+
+// Before a call is recorded, and after: what it was, for spy_list_set(). Only the first one fails.
+SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error);
+SPYI_FN void spyi_list_end_call(spy_command_list *list, spyi_plan *plan);
+
+// A dispatch as it is repeated; it points into the list's bytes.
+SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
+                                    spyi_dispatch *launch);
+
+// list_graph.c: the finished list, submitted. `run` does its operations one by one.
+typedef spy_status (*spyi_list_runner)(spy_command_list *list, spyi_text *error);
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error);
+SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
 // Records a dispatch of a plan's variant: its block, bindings and uniform buffers are copied, the plan and the storages are held.
 // `untracked`: as for spyi_take_uses.
@@ -25848,8 +25935,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
+    if (status == SPY_OK && list) status = spyi_list_begin_call(list, &error);
     if (SPYI_LIKELY(status == SPY_OK)) {
         status = spyi_run(plan, values, list, timed, gpu_time_ns, &error);
+        if (status == SPY_OK && list) spyi_list_end_call(list, plan);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
             spyi_bound_text(&plan->bound, values, &error);
@@ -26704,28 +26793,59 @@ SPYI_FN spy_status spyi_list_append_dispatch(spy_command_list *list, spyi_plan *
         memcpy(list->bytes + at + data_at, u->data, u->size);
         data_at += spyi_align(u->size, 16);
     }
+    op->data = at + (uint32_t)uniforms_at;
+    if (uniform_count)
+        op->data = at + (uint32_t)spyi_align(uniforms_at + uniform_count * sizeof *dispatch->uniforms, 16);
+    op->data_end = at + (uint32_t)size;
     op->plan = plan;
+    op->variant = variant;
     op->untracked = untracked;
+    op->dispatch = list->dispatch_count++;
     plan->references++;
-    list->call_count++;
     spyi_list_added(list, op);
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_list_begin_call(spy_command_list *list, spyi_text *error) {
+    void *calls = list->calls;
+    bool good = spyi_list_reserve(&list->object.device->ctx, &calls, &list->call_capacity, list->call_count,
+                                  1, sizeof *list->calls);
+    list->calls = (spyi_list_call *)calls;
+    if (!good) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    list->calls[list->call_count].first_op = (uint32_t)list->op_count;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_list_end_call(spy_command_list *list, spyi_plan *plan) {
+    spyi_list_call *call = &list->calls[list->call_count++];
+    call->plan = plan;
+    call->op_count = (uint32_t)list->op_count - call->first_op;
+    plan->references++;
+}
+
 // >>submission
 
-static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
-    spy_device *device = list->object.device;
-    spyi_dispatch launch = op->launch;
-    launch.block = list->bytes + op->block;
-    launch.bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
+SPYI_FN void spyi_list_get_dispatch(const spy_command_list *list, const spyi_list_op *op,
+                                    spyi_dispatch *launch) {
+    *launch = op->launch;
+    launch->block = list->bytes + op->block;
+    launch->bindings = (const spyi_binding *)(const void *)(list->bytes + op->bindings);
     spyi_uniform *uniforms = (spyi_uniform *)(void *)(list->bytes + op->uniforms);
-    size_t data = spyi_align(op->uniforms + op->uniform_count * sizeof *uniforms, 16);
+    size_t data = op->data;
     for (uint32_t i = 0; i < op->uniform_count; i++) { // the list's bytes may have moved
         uniforms[i].data = list->bytes + data;
         data += spyi_align(uniforms[i].size, 16);
     }
-    launch.uniforms = uniforms;
+    launch->uniforms = uniforms;
+}
+
+static spy_status spyi_list_dispatch(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spyi_dispatch launch;
+    spyi_list_get_dispatch(list, op, &launch);
     op->plan->last_submit = device->backend->open_submit(device->gpu);
     launch.barrier = spyi_take_uses(device, list->uses + op->first_use, op->use_count, op->untracked);
     spy_status status = device->backend->dispatch(device->gpu, &launch, error);
@@ -26874,6 +26994,8 @@ void spy_release_command_list(spy_command_list *list) {
 SPYI_FN void spyi_list_free(spy_command_list *list) {
     spy_device *device = list->object.device;
     spyi_context *ctx = &device->ctx;
+    spyi_list_drop_graph(list);
+    for (size_t i = 0; i < list->call_count; i++) spyi_plan_release(device, list->calls[i].plan);
     for (size_t i = 0; i < list->op_count; i++)
         if (list->ops[i].plan) spyi_plan_release(device, list->ops[i].plan);
     for (size_t i = 0; i < list->use_count; i++)
@@ -26885,6 +27007,8 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     spyi_free(ctx, list->ops, list->op_capacity * sizeof *list->ops);
     spyi_free(ctx, list->uses, list->use_capacity * sizeof *list->uses);
     spyi_free(ctx, list->bytes, list->byte_capacity);
+    spyi_free(ctx, list->calls, list->call_capacity * sizeof *list->calls);
+    spyi_free(ctx, list->scratch, list->scratch_size);
     free(list->label);
     if (list->previous) list->previous->next = list->next;
     else device->lists = list->next;
@@ -26894,6 +27018,23 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
 
 // >>finish, submit, read
 
+// Room for the parameters of any one dispatch.
+static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *error) {
+    spyi_context *ctx = &list->object.device->ctx;
+    size_t size = 0;
+    for (size_t i = 0; i < list->op_count; i++) {
+        const spyi_list_op *op = &list->ops[i];
+        if (op->plan && op->data_end - op->block > size) size = op->data_end - op->block;
+    }
+    spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
+    list->scratch_size = size + 64;                    // host values may be copied with their padding
+    list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
+    if (list->scratch) return SPY_OK;
+    list->scratch_size = 0;
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
 static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->object.device;
     spy_status status = spyi_list_check_open(list, device, error);
@@ -26902,6 +27043,8 @@ static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
         spyi_text_add(error, "%u labels have been pushed and not popped", list->depth);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
+    status = spyi_list_make_scratch(list, error);
+    if (status != SPY_OK) return status;
     if (list->time_count) {
         spy_shape shape;
         memset(&shape, 0, sizeof shape);
@@ -26932,7 +27075,7 @@ spy_status spy_list_submit(spy_command_list *list) {
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (list->finished) status = spyi_list_run(list, &error);
+    if (list->finished) status = spyi_list_submit(list, spyi_list_run, &error);
     else spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
     if (SPYI_LIKELY(status == SPY_OK)) list->submit_count++;
     else spyi_fail_text(list->object.device, status, function, &error);
@@ -26977,10 +27120,11 @@ spy_list_info spy_get_list_info(spy_command_list *list) {
     memset(&info, 0, sizeof info);
     if (spyi_enter(list, SPYI_KIND_LIST, "spy_get_list_info") != SPY_OK) return info;
     info.op_count = (uint32_t)list->op_count;
-    info.call_count = list->call_count;
+    info.call_count = (uint32_t)list->call_count;
     info.timestamp_count = list->time_count;
     info.finished = list->finished;
     info.submit_count = list->submit_count;
+    info.graph = list->graph != NULL;
     spyi_leave(list);
     return info;
 }
@@ -27232,6 +27376,325 @@ spy_status spy_list_timestamp(spy_command_list *list) {
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     return spyi_list_leave(list, function, spyi_list_timestamp(list, &error), &error);
+}
+
+// >>call/list_graph.c ---------------------------------------------------------------------------------------
+
+// Submission: the first time a list's operations go one by one; where the backend has graphs, the second time makes one of
+// them, as a list that is submitted again is likely to be submitted often. A launch is then one piece of work: its uses of
+// memory are those of all operations together.
+
+// >>what all operations use
+
+// Adds bytes to what is known of a storage, which has one entry for reading and one for writing at most.
+static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, bool writes) {
+    spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
+    while (at < end && (at->storage != use->storage || at->writes != writes)) at++;
+    if (at < end) {
+        if (use->begin < at->begin) at->begin = use->begin;
+        if (use->end > at->end) at->end = use->end;
+        return;
+    }
+    *at = *use;
+    at->writes = writes;
+    at->reads = !writes;
+    list->graph_use_count++;
+}
+
+static size_t spyi_graph_most_uses(const spy_command_list *list) {
+    return 2 * list->use_count + 1; // and the timestamps
+}
+
+static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
+    size_t size = spyi_graph_most_uses(list) * sizeof *list->graph_uses;
+    list->graph_uses = (spyi_use *)spyi_allocate(&list->object.device->ctx, size);
+    if (!list->graph_uses) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    list->graph_use_count = 0;
+    for (size_t i = 0; i < list->use_count; i++) {
+        if (list->uses[i].reads) spyi_graph_add_use(list, &list->uses[i], false);
+        if (list->uses[i].writes) spyi_graph_add_use(list, &list->uses[i], true);
+    }
+    if (list->times) {
+        spyi_use use;
+        memset(&use, 0, sizeof use);
+        use.storage = list->times->storage;
+        use.begin = list->times->begin_bytes;
+        use.end = list->times->end_bytes;
+        spyi_graph_add_use(list, &use, true);
+    }
+    list->graph_untracked = false;
+    for (size_t i = 0; i < list->op_count; i++)
+        list->graph_untracked = list->graph_untracked || list->ops[i].untracked;
+    return SPY_OK;
+}
+
+// >>the graph
+
+// Whether a submission is to make one: a single piece of work is launched as fast without.
+static bool spyi_list_wants_graph(const spy_command_list *list) {
+    size_t work = 0;
+    if (!list->object.device->backend->graph_begin || list->graph || list->submit_count == 0) return false;
+    for (size_t i = 0; i < list->op_count; i++) {
+        const spyi_list_op *op = &list->ops[i];
+        if (op->plan && op->launch.indirect) return false;
+        work += op->plan || op->use_count;
+    }
+    return work > 1;
+}
+
+SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
+    spy_device *device = list->object.device;
+    if (list->graph) device->backend->graph_destroy(device->gpu, list->graph);
+    spyi_free(&device->ctx, list->graph_uses, spyi_graph_most_uses(list) * sizeof *list->graph_uses);
+    list->graph = NULL;
+    list->graph_uses = NULL;
+}
+
+// Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
+static spy_status spyi_list_make_graph(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+    spy_device *device = list->object.device;
+    const spy_backend *backend = device->backend;
+    spy_status status = spyi_graph_collect_uses(list, error);
+    if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
+    if (status == SPY_OK) {
+        device->barrier_owed = true; // barriers of operations against each other, not against what was before
+        status = run(list, error);
+        if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
+        else (void)backend->graph_end(device->gpu, NULL, error);
+    }
+    if (status == SPY_OK) return SPY_OK;
+    spyi_text_add(error, "; the list could not be made a graph, and none of it was done");
+    spyi_list_drop_graph(list);
+    return status;
+}
+
+static spy_status spyi_list_launch(spy_command_list *list, spyi_text *error) {
+    spy_device *device = list->object.device;
+    uint64_t submit = device->backend->open_submit(device->gpu);
+    for (size_t i = 0; i < list->call_count; i++) list->calls[i].plan->last_submit = submit;
+    bool barrier = spyi_take_uses(device, list->graph_uses, list->graph_use_count, list->graph_untracked);
+    spy_status status = device->backend->graph_launch(device->gpu, list->graph, error);
+    spyi_uses_done(device, barrier, list->graph_untracked, status);
+    return status;
+}
+
+SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_list_runner run, spyi_text *error) {
+    if (spyi_list_wants_graph(list)) {
+        spy_status status = spyi_list_make_graph(list, run, error);
+        if (status != SPY_OK) return status;
+    }
+    return list->graph ? spyi_list_launch(list, error) : run(list, error);
+}
+
+// >>call/list_set.c -----------------------------------------------------------------------------------------
+
+// Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
+
+// >>finding a value
+
+// A recorded value: a leaf of the call's, or what feeds a shader parameter.
+typedef struct spyi_set_place {
+    const spyi_leaf *leaf;
+    uint32_t index; // of the leaf; UINT32_MAX: a feed
+} spyi_set_place;
+
+// Where a dispatch has it among the list's bytes; 0: nowhere, its kernel does without.
+static size_t spyi_set_offset(const spyi_list_op *op, const spyi_set_place *place) {
+    const spyi_emitted *e = &op->variant->emitted;
+    for (uint32_t p = 0; p < e->pack_count && place->index != UINT32_MAX; p++)
+        if (e->packs[p].leaf == place->index && e->packs[p].op >= SPYI_PACK_SCALAR)
+            return op->block + e->packs[p].offset;
+    const spyi_feeds *feeds = &op->variant->feeds;
+    for (uint32_t f = 0; f < feeds->count && place->index == UINT32_MAX; f++)
+        if (strcmp(feeds->items[f].leaf.path, place->leaf->path) == 0)
+            return op->data + feeds->items[f].offset;
+    return 0;
+}
+
+static size_t spyi_set_size(const spyi_leaf *leaf) {
+    if (leaf->source == SPYI_SOURCE_KIND) return leaf->field_size;
+    if (leaf->source != SPYI_SOURCE_SCALAR) return leaf->type->device_size;
+    return leaf->element->device_size * (leaf->splat ? leaf->type->rows * leaf->type->columns : 1);
+}
+
+// Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
+// place in the parameters: a struct that is given by fields is its fields.
+static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
+                                      uint32_t number, spyi_set_place *place) {
+    const spyi_bound *b = &call->plan->bound;
+    place->index = number;
+    place->leaf = NULL;
+    if (number < b->leaf_count) return place->leaf = &b->leaves[number];
+    place->index = UINT32_MAX;
+    if (!call->op_count) return NULL;
+    const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
+    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->items[number - b->leaf_count].leaf;
+    return place->leaf;
+}
+
+static bool spyi_set_is_value(const spyi_leaf *leaf) {
+    return leaf->role == SPYI_ROLE_VALUE && !leaf->binds && leaf->path;
+}
+
+static bool spyi_set_is_constant(const spyi_leaf *leaf) {
+    if (!spyi_set_is_value(leaf) || leaf->out) return false;
+    if (leaf->source == SPYI_SOURCE_KIND)
+        return leaf->field_size && !leaf->batch_rank && !spyi_leaf_is_whole(leaf) && !leaf->untracked;
+    return leaf->source == SPYI_SOURCE_SCALAR || leaf->source == SPYI_SOURCE_BYTES ||
+           leaf->source == SPYI_SOURCE_INLINE;
+}
+
+static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_list_call *call,
+                                     const char *path, spyi_text *error) {
+    spyi_set_place place;
+    uint32_t count = 0;
+    spyi_text_add(error, "'%s': the call has no such value", path);
+    for (uint32_t i = 0; spyi_set_leaf(list, call, i, &place); i++)
+        if (spyi_set_is_constant(place.leaf))
+            spyi_text_add(error, "%s'%s'", count++ ? ", " : "; these can be changed: ", place.leaf->path);
+    if (!count) spyi_text_add(error, ", and none that can be changed");
+    return SPY_ERROR_NOT_FOUND;
+}
+
+// The name of an argument without one: of the parameter at its position. NULL: there are not so many.
+static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
+    for (uint32_t i = 0; i < b->param_count; i++) {
+        const spyi_node *node = &b->nodes[i];
+        spyi_value value;
+        memset(&value, 0, sizeof value);
+        if (node->leaf >= 0) value.custom = b->leaves[node->leaf].kind;
+        if (node->leaf >= 0 && spyi_is_system(&value)) continue;
+        if (position-- == 0) return node->name;
+    }
+    return NULL;
+}
+
+// >>checking a value
+
+static spy_status spyi_set_mismatch(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
+    const char *expected = leaf->type->display;
+    spyi_text got = { NULL, 0, 0 };
+    spyi_value_text(v, &got);
+    spyi_text_add(error, "'%s': expected ", leaf->path);
+    if (leaf->source == SPYI_SOURCE_KIND) spyi_text_add(error, "%s", leaf->kind->name);
+    else if (leaf->source == SPYI_SOURCE_SCALAR) spyi_text_add(error, "a number for %s", expected);
+    else if (leaf->source == SPYI_SOURCE_BYTES)
+        spyi_text_add(error, "%zu bytes of host data for %s", leaf->type->host_size, expected);
+    else spyi_text_add(error, "a host array for %s", expected);
+    spyi_text_add(error, ", as it was recorded, got %s", spyi_text_str(&got));
+    spyi_text_free(&got);
+    return SPY_ERROR_TYPE_MISMATCH;
+}
+
+// Whether the value is of the kind that was recorded, and of a type that the parameter takes.
+static bool spyi_set_fits(const spyi_leaf *leaf, const spyi_value *v) {
+    spyi_fit fit;
+    if (v->direction != SPY_DIRECTION_DEFAULT) return false;
+    switch (leaf->source) {
+    case SPYI_SOURCE_SCALAR:
+        return v->kind >= SPY_ARG_BOOL && v->kind <= SPY_ARG_FLOAT &&
+               spyi_fit_host(v->type, leaf->element, false, &fit) && !fit.consumed;
+    case SPYI_SOURCE_BYTES: return v->kind == SPY_ARG_DATA && v->size == leaf->type->host_size;
+    case SPYI_SOURCE_INLINE:
+        if (v->kind != SPY_ARG_ARRAY || !spyi_fit_host(v->type, leaf->type, false, &fit)) return false;
+        if (fit.consumed != v->rank) return false;
+        for (uint32_t d = 0; d < fit.consumed; d++)
+            if (v->dims[d] != fit.dims[d]) return false;
+        return true;
+    default: return v->kind == SPY_ARG_CUSTOM && v->custom == leaf->kind;
+    }
+}
+
+// Finds what the value is for, and packs it into the list's scratch.
+static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call *call, const spyi_value *v,
+                                   uint32_t position, spyi_set_place *place, spyi_text *error) {
+    const char *path = v->name && v->name[0] ? v->name : spyi_set_name(&call->plan->bound, position);
+    if (!path) {
+        spyi_text_add(error, "argument %u: the function takes fewer arguments", position + 1);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    for (uint32_t i = 0; spyi_set_leaf(list, call, i, place); i++)
+        if (spyi_set_is_value(place->leaf) && strcmp(place->leaf->path, path) == 0) break;
+    if (!place->leaf) return spyi_set_not_found(list, call, path, error);
+    if (!spyi_set_is_constant(place->leaf)) {
+        spyi_text_add(
+            error,
+            "'%s': expected a value that was recorded as a number, host data or a random generator; "
+            "what lies in memory stays that memory",
+            path);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (!spyi_set_fits(place->leaf, v)) return spyi_set_mismatch(place->leaf, v, error);
+    return spyi_pack_leaf(place->leaf, v, list->scratch, error);
+}
+
+// >>changing
+
+static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, const spyi_set_place *place) {
+    for (uint32_t i = 0; i < call->op_count; i++) {
+        size_t at = spyi_set_offset(&list->ops[call->first_op + i], place);
+        if (at) memcpy(list->bytes + at, list->scratch, spyi_set_size(place->leaf));
+    }
+}
+
+// The graph's copies of the call's parameters. One that cannot be told is made anew.
+static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *call, spyi_text *error) {
+    spy_device *device = list->object.device;
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i < call->op_count && status == SPY_OK; i++) {
+        const spyi_list_op *op = &list->ops[call->first_op + i];
+        spyi_dispatch launch;
+        spyi_list_get_dispatch(list, op, &launch);
+        status = device->backend->graph_change(device->gpu, list->graph, op->dispatch, &launch, error);
+    }
+    if (status != SPY_OK) spyi_list_drop_graph(list);
+    return status;
+}
+
+// All values are looked at before the first is changed.
+static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
+                                spyi_text *error) {
+    spyi_values *values = &list->object.device->cache->values;
+    spyi_set_place place;
+    spy_status status = spyi_describe_args(list->object.device, args, values, error);
+    if (!call->op_count) return status; // it has no elements
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t unnamed = 0;
+        for (uint32_t i = 0; i < values->count && status == SPY_OK; i = spyi_value_end(values->items, i)) {
+            const spyi_value *v = &values->items[i];
+            uint32_t position = v->name && v->name[0] ? 0 : unnamed++;
+            status = spyi_set_prepare(list, call, v, position, &place, error);
+            if (status == SPY_OK && pass == 1) spyi_set_write(list, call, &place);
+        }
+    }
+    return status == SPY_OK && list->graph ? spyi_set_graph(list, call, error) : status;
+}
+
+spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
+    const char *function = "spy_list_set";
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    if (!list->finished) {
+        spyi_text_add(&error, "the command list is still being recorded; call spy_list_finish() first");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (call >= list->call_count) {
+        spyi_text_add(&error, "expected the number of one of the list's %zu calls, got %u", list->call_count,
+                      call);
+        status = SPY_ERROR_OUT_OF_RANGE;
+    } else {
+        status = spyi_list_set(list, &list->calls[call], args, &error);
+        const spyi_list_call *c = &list->calls[call]; // its function may have gone with its module
+        if (status != SPY_OK)
+            spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
+                          c->op_count ? (const char *)list->bytes + list->ops[c->first_op].name : "");
+    }
+    if (status != SPY_OK) spyi_fail_text(list->object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
 }
 
 // >>base/stbds_end.h ----------------------------------------------------------------------------------------

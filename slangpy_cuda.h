@@ -794,7 +794,10 @@ typedef struct spyi_cu_module_object *spyi_cu_module;
 typedef struct spyi_cu_function_object *spyi_cu_function;
 typedef struct spyi_cu_stream_object *spyi_cu_stream;
 typedef struct spyi_cu_event_object *spyi_cu_event;
-typedef uint64_t spyi_cu_pointer; // CUdeviceptr
+typedef struct spyi_cu_graph_object *spyi_cu_graph;
+typedef struct spyi_cu_node_object *spyi_cu_node;
+typedef struct spyi_cu_exec_object *spyi_cu_exec; // CUgraphExec
+typedef uint64_t spyi_cu_pointer;                 // CUdeviceptr
 
 enum {
     SPYI_CU_OK = 0,
@@ -841,9 +844,42 @@ enum { // others
     SPYI_CU_POINTER_RANGE_START = 11,
     SPYI_CU_POINTER_RANGE_SIZE = 12,
     SPYI_CU_MEMORY_TYPE_HOST = 1,
+    SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
     SPYI_CU_FUNC_REGISTERS = 4
 };
+
+typedef struct spyi_cu_kernel_params { // CUDA_KERNEL_NODE_PARAMS_v1, of the functions without _v2
+    spyi_cu_function function;
+    unsigned grid[3], block[3], shared;
+    void **params, **extra;
+} spyi_cu_kernel_params;
+
+typedef struct spyi_cu_copy_end { // one half of CUDA_MEMCPY3D_v2
+    size_t x_bytes, y, z, lod;
+    unsigned memory_type;
+    void *host;
+    spyi_cu_pointer device;
+    void *array, *reserved;
+    size_t pitch, height;
+} spyi_cu_copy_end;
+
+typedef struct spyi_cu_copy_params { // CUDA_MEMCPY3D_v2
+    spyi_cu_copy_end from, to;
+    size_t width_bytes, height, depth;
+} spyi_cu_copy_params;
+
+typedef struct spyi_cu_fill_params { // CUDA_MEMSET_NODE_PARAMS_v1
+    spyi_cu_pointer to;
+    size_t pitch;
+    unsigned value, element_size;
+    size_t width, height; // elements, rows
+} spyi_cu_fill_params;
+
+typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(spyi_cu_copy_params) == 200 &&
+                                          sizeof(spyi_cu_fill_params) == 40
+                                      ? 1
+                                      : -1];
 
 // X(name, symbol, arguments)
 #define SPYI_CU_FUNCTIONS(X)                                                                                 \
@@ -899,7 +935,26 @@ enum { // others
     X(EventQuery, "cuEventQuery", (spyi_cu_event event))                                                     \
     X(EventSynchronize, "cuEventSynchronize", (spyi_cu_event event))                                         \
     X(EventElapsedTime, "cuEventElapsedTime", (float *ms, spyi_cu_event from, spyi_cu_event to))             \
-    X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))
+    X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))   \
+    X(GraphCreate, "cuGraphCreate", (spyi_cu_graph * graph, unsigned flags))                                 \
+    X(GraphDestroy, "cuGraphDestroy", (spyi_cu_graph graph))                                                 \
+    X(GraphAddKernelNode, "cuGraphAddKernelNode",                                                            \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count,                   \
+       const spyi_cu_kernel_params *params))                                                                 \
+    X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode",                                                            \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count,                   \
+       const spyi_cu_copy_params *params, spyi_cu_context context))                                          \
+    X(GraphAddMemsetNode, "cuGraphAddMemsetNode",                                                            \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count,                   \
+       const spyi_cu_fill_params *params, spyi_cu_context context))                                          \
+    X(GraphAddEmptyNode, "cuGraphAddEmptyNode",                                                              \
+      (spyi_cu_node * node, spyi_cu_graph graph, const spyi_cu_node *before, size_t count))                  \
+    X(GraphInstantiate, "cuGraphInstantiateWithFlags",                                                       \
+      (spyi_cu_exec * exec, spyi_cu_graph graph, unsigned long long flags))                                  \
+    X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams",                                        \
+      (spyi_cu_exec exec, spyi_cu_node node, const spyi_cu_kernel_params *params))                           \
+    X(GraphExecDestroy, "cuGraphExecDestroy", (spyi_cu_exec exec))                                           \
+    X(GraphLaunch, "cuGraphLaunch", (spyi_cu_exec exec, spyi_cu_stream stream))
 
 typedef struct spyi_cu_driver {
     void *library; // stays open: contexts may outlive us
@@ -916,7 +971,8 @@ typedef struct spyi_cu_driver {
 
 // The CUDA backend's own types and the functions that its files share. Data flow: driver.c opens the driver, device.c makes
 // the device, nvrtc.c and prelude.c compile text, kernel.c launches, memory.c and transfer.c move data, stream.c counts
-// what is done. Work goes to one stream, in order: barriers have nothing to do.
+// what is done. Work goes to one stream, in order: barriers have nothing to do but in graph.c's graphs, whose work is in no
+// other order than theirs.
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "slangpy_cuda.h needs a 64-bit target, as CUDA does"
@@ -1017,6 +1073,15 @@ typedef struct spyi_cuda_kernel {
     char label[64]; // cut off
 } spyi_cuda_kernel;
 
+// Device memory that a launch's uniform buffers are put into: the open batch's, or a graph's own, from `at` on.
+typedef struct spyi_cuda_own {
+    spyi_cu_pointer at;
+    spyi_cu_pointer globals; // what the kernel's global parameters are to be copied from; 0: it has none
+    size_t globals_size;
+} spyi_cuda_own;
+
+typedef struct spyi_cuda_graph spyi_cuda_graph; // graph.c
+
 typedef struct spyi_cuda_gpu {
     spyi_gpu_base base; // first
     spyi_cu_driver cu;
@@ -1051,6 +1116,8 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_module mark_module;   // the kernel that notes the time
     spyi_cu_function mark;
     spyi_cu_pointer marks;
+
+    spyi_cuda_graph *graph; // that is being made; NULL: work runs
 
     spyi_mutex nvrtc_lock;
     spyi_nvrtc nvrtc;
@@ -1117,6 +1184,9 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
 // `size` bytes of a page that live as long as the open batch.
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error);
+// The same from a list of pages that lives as long as its owner likes.
+SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **pages, size_t size, char **host,
+                                       spyi_cu_pointer *device, spyi_text *error);
 SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 
@@ -1125,6 +1195,34 @@ SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *gpu, const spyi_kernel_desc
                                            spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_dispatch *dispatch, spyi_text *error);
+// Bytes of device memory that a dispatch's parameters take beyond the launch itself.
+SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);
+// Where the launch finds each parameter: in the dispatch's block, or a copy that lives as long as the open batch. Uniform
+// buffers have been put into memory: `own`'s; or, NULL, the open batch's. *address is the caller's, for a block in memory.
+SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                    const spyi_dispatch *dispatch, spyi_cuda_own *own,
+                                    spyi_cu_pointer *address, void *params[SPYI_CUDA_MOST_PARAMS],
+                                    spyi_text *error);
+// A kernel has gone to the GPU: counted, and named if the device is lost.
+SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
+
+// >>graph.c
+SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint32_t index,
+                                          const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
+SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
+// Parts of the graph that is being made.
+SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
+                                            const spyi_dispatch *dispatch, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_copy(spyi_cuda_gpu *gpu, spyi_cu_pointer to, spyi_cu_pointer from,
+                                        uint64_t size, bool barrier, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_graph_fill(spyi_cuda_gpu *gpu, spyi_cu_pointer to, uint64_t size,
+                                        uint32_t pattern, bool barrier, spyi_text *error);
+// A kernel of one thread with one parameter of 8 bytes.
+SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function function, spyi_cu_pointer place,
+                                        spyi_text *error);
 
 // >>transfer.c
 SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_chunk *to, uint64_t to_offset,
@@ -2275,7 +2373,9 @@ SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text 
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status == SPY_OK) status = spyi_cuda_make_marks(gpu, error);
-    if (status == SPY_OK) {
+    if (status == SPY_OK && gpu->graph != NULL) {
+        status = spyi_cuda_graph_mark(gpu, gpu->mark, gpu->marks + slot * sizeof(uint64_t), error);
+    } else if (status == SPY_OK) {
         spyi_cu_pointer place = gpu->marks + slot * sizeof(uint64_t);
         void *params[1];
         spyi_cu_result result;
@@ -2283,8 +2383,8 @@ SPYI_FN spy_status spyi_cuda_time_mark(spyi_gpu *base, uint32_t slot, spyi_text 
         result = gpu->cu.LaunchKernel(gpu->mark, 1, 1, 1, 1, 1, 1, 0, gpu->stream, params, NULL);
         if (result != SPYI_CU_OK)
             status = spyi_cuda_fail(gpu, result, "cuLaunchKernel of the timestamp kernel", error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
@@ -2295,12 +2395,15 @@ SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_chunk *to, ui
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
     (void)barrier;
-    if (status == SPY_OK) {
+    if (status == SPY_OK && gpu->graph != NULL) { // behind the marks, which no hazards are kept of
+        status = spyi_cuda_graph_copy(gpu, to->address + offset, gpu->marks, count * sizeof(uint64_t), true,
+                                      error);
+    } else if (status == SPY_OK) {
         spyi_cu_result result =
             gpu->cu.MemcpyAsync(to->address + offset, gpu->marks, count * sizeof(uint64_t), gpu->stream);
         if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuMemcpyAsync of timestamps", error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     }
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
@@ -2411,9 +2514,9 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
     return SPY_OK;
 }
 
-SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
-                                        spyi_text *error) {
-    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages, *page = *list;
+SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list, size_t size, char **host,
+                                       spyi_cu_pointer *device, spyi_text *error) {
+    spyi_cuda_page *page = *list;
     size_t rounded = spyi_align(size, 256); // as well aligned as cuMemAlloc's
     if (page == NULL || page->size - page->used < rounded) {
         if (rounded <= SPYI_CUDA_PAGE_SIZE && gpu->free_pages != NULL) {
@@ -2431,8 +2534,15 @@ SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **
     *host = page->host + page->used;
     *device = page->device + page->used;
     page->used += rounded;
-    gpu->work_bytes += rounded;
     return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
+                                        spyi_text *error) {
+    spyi_cuda_page **list = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    spy_status status = spyi_cuda_take_from(gpu, list, size, host, device, error);
+    if (status == SPY_OK) gpu->work_bytes += spyi_align(size, 256);
+    return status;
 }
 
 // Their work is done. Larger ones than usual were for one use only.
@@ -2603,10 +2713,21 @@ static spy_status spyi_cuda_put(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const vo
                                 : spyi_cuda_fail(gpu, result, "cuMemcpyHtoDAsync of parameters", error);
 }
 
+// `size` bytes to be filled in pinned memory, and where in device memory they go.
+static spy_status spyi_cuda_take_place(spyi_cuda_gpu *gpu, spyi_cuda_own *own, size_t size, char **host,
+                                       spyi_cu_pointer *device, spyi_text *error) {
+    spy_status status = spyi_cuda_take_bytes(gpu, size, host, device, error);
+    if (status != SPY_OK || own == NULL) return status;
+    *device = own->at;
+    own->at += spyi_align(size, 256);
+    return SPY_OK;
+}
+
 // Uniform buffers into pages, those that hold others after their addresses are known: they stand before them. The
 // addresses that the block holds go into `block`, a copy.
 static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
-                                         const spyi_uniform *uniforms, char *block, spyi_text *error) {
+                                         const spyi_uniform *uniforms, spyi_cuda_own *own, char *block,
+                                         spyi_text *error) {
     char *host[SPYI_CUDA_MOST_PARAMS];
     spyi_cu_pointer device[SPYI_CUDA_MOST_PARAMS];
     spy_status status = SPY_OK;
@@ -2614,19 +2735,26 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
         const spyi_uniform_place *place = &kernel->places[i];
         if (uniforms[i].size == 0) continue; // the kernel has no use for it
-        status = spyi_cuda_take_bytes(gpu, uniforms[i].size, &host[i], &device[i], error);
+        status = spyi_cuda_take_place(gpu, own, uniforms[i].size, &host[i], &device[i], error);
         if (status != SPY_OK) return status;
         memcpy(host[i], uniforms[i].data, uniforms[i].size);
-        if (place->holder == SPYI_HOLDER_NONE) device[i] = kernel->globals;
-        else
+        if (place->holder == SPYI_HOLDER_NONE) {
+            if (own == NULL) device[i] = kernel->globals;
+            else
+                own->globals =
+                    device[i]; // copied on from there at each launch: other kernels' launches change them
+        } else {
             memcpy((place->holder == SPYI_HOLDER_BLOCK ? block : host[place->holder]) + place->offset,
                    &device[i], sizeof device[i]);
+        }
     }
     for (i = 0; i < kernel->uniform_count && status == SPY_OK; i++) {
         size_t size = uniforms[i].size;
         if (size == 0) continue;
-        if (kernel->places[i].holder == SPYI_HOLDER_NONE && size > kernel->globals_size)
-            size = kernel->globals_size;
+        if (kernel->places[i].holder == SPYI_HOLDER_NONE) {
+            if (size > kernel->globals_size) size = kernel->globals_size;
+            if (own != NULL) own->globals_size = size;
+        }
         status = spyi_cuda_put(gpu, device[i], host[i], size, error);
     }
     return status;
@@ -2634,36 +2762,69 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
 
 // What a launch needs beyond the block as it is: uniform buffers, a block in memory.
 static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
-                                    const spyi_dispatch *dispatch, const char **block,
+                                    const spyi_dispatch *dispatch, spyi_cuda_own *own, const char **block,
                                     spyi_cu_pointer *address, spyi_text *error) {
     char *copy;
     spy_status status;
     // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
-    status = spyi_cuda_take_bytes(gpu, kernel->block_size + 8u, &copy, address, error);
+    status = spyi_cuda_take_place(gpu, own, kernel->block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
     if (kernel->block_size > 0) memcpy(copy, dispatch->block, kernel->block_size);
     if (kernel->uniform_count > 0)
-        status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, copy, error);
+        status = spyi_cuda_put_uniforms(gpu, kernel, dispatch->uniforms, own, copy, error);
     if (status == SPY_OK && kernel->block_by_address)
         status = spyi_cuda_put(gpu, *address, copy, kernel->block_size, error);
     *block = kernel->block_by_address ? (const char *)address : copy;
     return status;
 }
 
+static bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
+    return kernel->uniform_count == 0 && !kernel->block_by_address;
+}
+
+SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch) {
+    size_t size;
+    uint32_t i;
+    if (spyi_cuda_is_plain(kernel)) return 0;
+    size = spyi_align(kernel->block_size + 8u, 256);
+    for (i = 0; i < kernel->uniform_count; i++) size += spyi_align(dispatch->uniforms[i].size, 256);
+    return size;
+}
+
+SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                    const spyi_dispatch *dispatch, spyi_cuda_own *own,
+                                    spyi_cu_pointer *address, void *params[SPYI_CUDA_MOST_PARAMS],
+                                    spyi_text *error) {
+    const char *block = (const char *)dispatch->block;
+    uint32_t i;
+    if (!SPYI_LIKELY(spyi_cuda_is_plain(kernel))) {
+        spy_status status = spyi_cuda_prepare(gpu, kernel, dispatch, own, &block, address, error);
+        if (status != SPY_OK) return status;
+    }
+    for (i = 0; i < kernel->param_count; i++) // the driver only reads
+        params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
+    uint32_t slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
+    memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
+    gpu->recent_batch[slot] = gpu->open;
+    gpu->base.stats.dispatches++;
+}
+
 static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
                                    const spyi_dispatch *dispatch, spyi_text *error) {
-    const char *block = (const char *)dispatch->block;
     const uint32_t *groups = dispatch->groups;
-    uint32_t counts[3], i, slot;
+    uint32_t counts[3];
     void *params[SPYI_CUDA_MOST_PARAMS];
     spyi_cu_pointer address = 0;
     spyi_cu_result result;
     spy_status status = spyi_cuda_check_lost(gpu, error);
     if (status != SPY_OK) return status;
-    if (!SPYI_LIKELY(kernel->uniform_count == 0 && !kernel->block_by_address)) {
-        status = spyi_cuda_prepare(gpu, kernel, dispatch, &block, &address, error);
-        if (status != SPY_OK) return status;
-    }
+    if (!SPYI_LIKELY(gpu->graph == NULL)) return spyi_cuda_graph_dispatch(gpu, kernel, dispatch, error);
+    status = spyi_cuda_params(gpu, kernel, dispatch, NULL, &address, params, error);
+    if (status != SPY_OK) return status;
     if (!SPYI_LIKELY(dispatch->indirect == 0)) {
         // CUDA reads no group counts from memory: the host does, and waits for all work before.
         status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
@@ -2671,8 +2832,6 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
         if (status != SPY_OK) return status;
         groups = counts;
     }
-    for (i = 0; i < kernel->param_count; i++) // the driver only reads
-        params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
         result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
                                       kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
@@ -2684,10 +2843,7 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
             return status;
         }
     }
-    gpu->base.stats.dispatches++;
-    slot = gpu->recent_count++ % SPYI_CUDA_RECENT;
-    memcpy(gpu->recent_label[slot], kernel->label, sizeof kernel->label);
-    gpu->recent_batch[slot] = gpu->open;
+    spyi_cuda_launched(gpu, kernel);
     return spyi_cuda_worked(gpu, error);
 }
 
@@ -2697,6 +2853,342 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispa
     spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
+}
+
+// >>cuda/graph.c --------------------------------------------------------------------------------------------
+
+// CUDA graphs: work that is known before and begun by one launch.
+//
+// Built node by node, not captured from the stream: a node is then at hand when its parameters change, and work that has no
+// barrier between it may run side by side, where a captured stream is a chain. Barriers cut the work into levels: each node
+// waits for all of the level before its own.
+
+#define SPYI_CUDA_GRAPH_WAITS 8u // edges of a node; a wider level is waited for through an empty node
+// The longest copy or fill of one node: half of what its 32-bit sizes and pitches could hold.
+#define SPYI_CUDA_GRAPH_PIECE ((uint64_t)1 << 30)
+
+typedef struct spyi_cuda_node {
+    spyi_cu_node node;
+    spyi_cuda_kernel *kernel;
+    uint32_t groups[3];
+    spyi_cu_pointer memory; // of uniform buffers and a block in memory; 0: none
+} spyi_cuda_node;
+
+struct spyi_cuda_graph {
+    spyi_cu_graph graph; // stays: its nodes name those of exec
+    spyi_cu_exec exec;
+    spyi_cuda_node *nodes; // of dispatches
+    uint32_t count, capacity;
+    spyi_cuda_page *pages; // whose device halves the nodes' memory is
+    // while it is made
+    spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // what the open level waits for
+    uint32_t before_count;
+    spyi_cu_node *level; // the open level
+    uint32_t level_count, level_capacity;
+};
+
+static spyi_cuda_graph *spyi_cuda_graph_cast(spyi_graph *graph) {
+    return (spyi_cuda_graph *)(void *)graph;
+}
+
+static bool spyi_cuda_graph_grow(spyi_cuda_gpu *gpu, void **items, uint32_t *capacity, uint32_t count,
+                                 size_t element) {
+    uint32_t wanted = *capacity ? 2 * *capacity : 16;
+    void *moved;
+    if (count < *capacity) return true;
+    moved = spyi_reallocate(gpu->base.ctx, *items, *capacity * element, wanted * element);
+    if (moved == NULL) return false;
+    *items = moved;
+    *capacity = wanted;
+    return true;
+}
+
+// >>levels
+
+static spy_status spyi_cuda_graph_barrier(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cuda_graph *graph = gpu->graph;
+    if (graph->level_count == 0) return SPY_OK;
+    if (graph->level_count > SPYI_CUDA_GRAPH_WAITS) {
+        spyi_cu_node all = NULL;
+        spyi_cu_result result =
+            gpu->cu.GraphAddEmptyNode(&all, graph->graph, graph->level, graph->level_count);
+        if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuGraphAddEmptyNode", error);
+        graph->level[0] = all;
+        graph->level_count = 1;
+    }
+    memcpy(graph->before, graph->level, graph->level_count * sizeof *graph->level);
+    graph->before_count = graph->level_count;
+    graph->level_count = 0;
+    return SPY_OK;
+}
+
+// Room for one more node; after it has been added, spyi_cuda_graph_added().
+static spy_status spyi_cuda_graph_room(spyi_cuda_gpu *gpu, bool barrier, spyi_text *error) {
+    spyi_cuda_graph *graph = gpu->graph;
+    spy_status status = barrier ? spyi_cuda_graph_barrier(gpu, error) : SPY_OK;
+    void *level = graph->level;
+    if (status != SPY_OK) return status;
+    if (!spyi_cuda_graph_grow(gpu, &level, &graph->level_capacity, graph->level_count,
+                              sizeof *graph->level)) {
+        spyi_text_add(error, "no host memory for a graph");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    graph->level = (spyi_cu_node *)level;
+    return SPY_OK;
+}
+
+static spy_status spyi_cuda_graph_added(spyi_cuda_gpu *gpu, spyi_cu_node node, spyi_cu_result result,
+                                        const char *what, spyi_text *error) {
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, what, error);
+    gpu->graph->level[gpu->graph->level_count++] = node;
+    return SPY_OK;
+}
+
+// >>copies, fills and marks
+
+SPYI_FN spy_status spyi_cuda_graph_copy(spyi_cuda_gpu *gpu, spyi_cu_pointer to, spyi_cu_pointer from,
+                                        uint64_t size, bool barrier, spyi_text *error) {
+    spyi_cuda_graph *graph = gpu->graph;
+    uint64_t done, piece;
+    for (done = 0; done < size; done += piece) {
+        spyi_cu_copy_params params;
+        spyi_cu_node node = NULL;
+        spyi_cu_result result;
+        spy_status status = spyi_cuda_graph_room(gpu, barrier && done == 0, error);
+        if (status != SPY_OK) return status;
+        piece = size - done < SPYI_CUDA_GRAPH_PIECE ? size - done : SPYI_CUDA_GRAPH_PIECE;
+        memset(&params, 0, sizeof params);
+        params.from.memory_type = params.to.memory_type = SPYI_CU_MEMORY_TYPE_DEVICE;
+        params.from.device = from + done;
+        params.to.device = to + done;
+        params.width_bytes = (size_t)piece;
+        params.height = params.depth = 1;
+        result = gpu->cu.GraphAddMemcpyNode(&node, graph->graph, graph->before, graph->before_count, &params,
+                                            gpu->context);
+        status = spyi_cuda_graph_added(gpu, node, result, "cuGraphAddMemcpyNode", error);
+        if (status != SPY_OK) return status;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_cuda_graph_fill(spyi_cuda_gpu *gpu, spyi_cu_pointer to, uint64_t size,
+                                        uint32_t pattern, bool barrier, spyi_text *error) {
+    spyi_cuda_graph *graph = gpu->graph;
+    uint64_t done, piece;
+    for (done = 0; done < size; done += piece) {
+        spyi_cu_fill_params params;
+        spyi_cu_node node = NULL;
+        spyi_cu_result result;
+        spy_status status = spyi_cuda_graph_room(gpu, barrier && done == 0, error);
+        if (status != SPY_OK) return status;
+        piece = size - done < SPYI_CUDA_GRAPH_PIECE ? size - done : SPYI_CUDA_GRAPH_PIECE;
+        memset(&params, 0, sizeof params);
+        params.to = to + done;
+        params.value = pattern;
+        params.element_size = 4;
+        params.width = (size_t)(piece / 4);
+        params.height = 1;
+        result = gpu->cu.GraphAddMemsetNode(&node, graph->graph, graph->before, graph->before_count, &params,
+                                            gpu->context);
+        status = spyi_cuda_graph_added(gpu, node, result, "cuGraphAddMemsetNode", error);
+        if (status != SPY_OK) return status;
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_cuda_graph_add_kernel(spyi_cuda_gpu *gpu, const spyi_cu_kernel_params *params,
+                                             spyi_cu_node *node, spyi_text *error) {
+    spyi_cuda_graph *graph = gpu->graph;
+    spyi_cu_result result =
+        gpu->cu.GraphAddKernelNode(node, graph->graph, graph->before, graph->before_count, params);
+    return spyi_cuda_graph_added(gpu, *node, result, "cuGraphAddKernelNode", error);
+}
+
+SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function function, spyi_cu_pointer place,
+                                        spyi_text *error) {
+    spyi_cu_kernel_params params;
+    spyi_cu_node node = NULL;
+    void *values[1];
+    spy_status status = spyi_cuda_graph_room(gpu, true, error);
+    values[0] = &place;
+    memset(&params, 0, sizeof params);
+    params.function = function;
+    params.grid[0] = params.grid[1] = params.grid[2] = 1;
+    params.block[0] = params.block[1] = params.block[2] = 1;
+    params.params = values;
+    return status == SPY_OK ? spyi_cuda_graph_add_kernel(gpu, &params, &node, error) : status;
+}
+
+// >>dispatches
+
+// What the driver is told of a dispatch. `values` and `address` are the caller's, and live as long as `params`.
+static spy_status spyi_cuda_graph_params(spyi_cuda_gpu *gpu, const spyi_cuda_node *node,
+                                         const spyi_dispatch *dispatch, spyi_cuda_own *own,
+                                         spyi_cu_pointer *address, void *values[SPYI_CUDA_MOST_PARAMS],
+                                         spyi_cu_kernel_params *params, spyi_text *error) {
+    const spyi_cuda_kernel *kernel = node->kernel;
+    memset(own, 0, sizeof *own);
+    own->at = node->memory;
+    memset(params, 0, sizeof *params);
+    params->function = kernel->function;
+    memcpy(params->grid, node->groups, sizeof params->grid);
+    memcpy(params->block, kernel->group, sizeof params->block);
+    params->params = values;
+    return spyi_cuda_params(gpu, kernel, dispatch, own, address, values, error);
+}
+
+// The kernel's global parameters are one place for all its launches: each waits for the one before.
+static spy_status spyi_cuda_graph_globals(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                          const spyi_cuda_own *own, spyi_text *error) {
+    spy_status status = spyi_cuda_graph_barrier(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_graph_copy(gpu, kernel->globals, own->globals, own->globals_size, false, error);
+    return status == SPY_OK ? spyi_cuda_graph_barrier(gpu, error) : status;
+}
+
+SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
+                                            const spyi_dispatch *dispatch, spyi_text *error) {
+    spyi_cuda_graph *graph = gpu->graph;
+    size_t size = spyi_cuda_param_memory(kernel, dispatch);
+    void *nodes = graph->nodes, *values[SPYI_CUDA_MOST_PARAMS];
+    spyi_cu_pointer address = 0;
+    spyi_cu_kernel_params params;
+    spyi_cuda_own own;
+    char *unused;
+    spy_status status = spyi_cuda_graph_room(gpu, dispatch->barrier, error);
+    if (status != SPY_OK) return status;
+    if (!spyi_cuda_graph_grow(gpu, &nodes, &graph->capacity, graph->count, sizeof *graph->nodes)) {
+        spyi_text_add(error, "no host memory for a graph");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    graph->nodes = (spyi_cuda_node *)nodes;
+    spyi_cuda_node *node = &graph->nodes[graph->count];
+    memset(node, 0, sizeof *node);
+    node->kernel = kernel;
+    memcpy(node->groups, dispatch->groups, sizeof node->groups);
+    if (size > 0) status = spyi_cuda_take_from(gpu, &graph->pages, size, &unused, &node->memory, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_graph_params(gpu, node, dispatch, &own, &address, values, &params, error);
+    if (status == SPY_OK && own.globals != 0) status = spyi_cuda_graph_globals(gpu, kernel, &own, error);
+    if (status == SPY_OK) status = spyi_cuda_graph_room(gpu, false, error);
+    if (status == SPY_OK) status = spyi_cuda_graph_add_kernel(gpu, &params, &node->node, error);
+    if (status != SPY_OK) {
+        spyi_text_add(error, " for kernel '%s'", kernel->label);
+        return status;
+    }
+    graph->count++;
+    return size > 0 ? spyi_cuda_worked(gpu, error) : SPY_OK; // its memory has been filled
+}
+
+SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, uint32_t index,
+                                          const spyi_dispatch *dispatch, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spyi_cuda_graph *graph = spyi_cuda_graph_cast(handle);
+    const spyi_cuda_node *node = &graph->nodes[index];
+    void *values[SPYI_CUDA_MOST_PARAMS];
+    spyi_cu_pointer address = 0;
+    spyi_cu_kernel_params params;
+    spyi_cuda_own own;
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_graph_params(gpu, node, dispatch, &own, &address, values, &params, error);
+    if (status == SPY_OK) {
+        spyi_cu_result result = gpu->cu.GraphExecKernelNodeSetParams(graph->exec, node->node, &params);
+        if (result != SPYI_CU_OK) {
+            status = spyi_cuda_fail(gpu, result, "cuGraphExecKernelNodeSetParams", error);
+            spyi_text_add(error, " for kernel '%s'", node->kernel->label);
+        }
+    }
+    if (status == SPY_OK && node->memory != 0) status = spyi_cuda_worked(gpu, error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>the graph
+
+// In-flight launches go on without the driver's objects; the memory that they read goes back with the open batch.
+static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
+    spyi_cuda_page **end = &gpu->batches[gpu->open % SPYI_CUDA_BATCHES].pages;
+    if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
+    if (graph->graph != NULL) (void)gpu->cu.GraphDestroy(graph->graph);
+    while (*end != NULL) end = &(*end)->next;
+    *end = graph->pages;
+    spyi_free(gpu->base.ctx, graph->nodes, graph->capacity * sizeof *graph->nodes);
+    spyi_free(gpu->base.ctx, graph->level, graph->level_capacity * sizeof *graph->level);
+    spyi_free(gpu->base.ctx, graph, sizeof *graph);
+}
+
+SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *base, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    spyi_cuda_graph *graph;
+    spyi_cu_result result;
+    bool pushed;
+    if (status != SPY_OK) return status;
+    graph = (spyi_cuda_graph *)spyi_allocate(gpu->base.ctx, sizeof *graph);
+    if (graph == NULL) {
+        spyi_text_add(error, "no host memory for a graph");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    pushed = spyi_cuda_enter(gpu);
+    result = gpu->cu.GraphCreate(&graph->graph, 0);
+    if (result == SPYI_CU_OK) gpu->graph = graph;
+    else {
+        status = spyi_cuda_fail(gpu, result, "cuGraphCreate", error);
+        spyi_cuda_graph_free(gpu, graph);
+    }
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_graph_end(spyi_gpu *base, spyi_graph **out, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    spyi_cuda_graph *graph = gpu->graph;
+    spy_status status = SPY_OK;
+    bool pushed = spyi_cuda_enter(gpu);
+    gpu->graph = NULL;
+    if (out != NULL) {
+        spyi_cu_result result = gpu->cu.GraphInstantiate(&graph->exec, graph->graph, 0);
+        *out = (spyi_graph *)(void *)graph;
+        if (result != SPYI_CU_OK) {
+            *out = NULL;
+            status = spyi_cuda_fail(gpu, result, "cuGraphInstantiateWithFlags", error);
+            spyi_text_add(error, " for a graph of %u kernels", graph->count);
+        }
+    }
+    if (out == NULL || status != SPY_OK) spyi_cuda_graph_free(gpu, graph);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *base, spyi_graph *handle, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    const spyi_cuda_graph *graph = spyi_cuda_graph_cast(handle);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    uint32_t i = graph->count > SPYI_CUDA_RECENT ? graph->count - SPYI_CUDA_RECENT : 0;
+    if (status == SPY_OK) {
+        spyi_cu_result result = gpu->cu.GraphLaunch(graph->exec, gpu->stream);
+        if (result != SPYI_CU_OK) {
+            status = spyi_cuda_fail(gpu, result, "cuGraphLaunch", error);
+            spyi_text_add(error, " for a graph of %u kernels", graph->count);
+        }
+    }
+    if (status == SPY_OK) {
+        gpu->base.stats.dispatches += i; // the others are counted as they are named
+        for (; i < graph->count; i++) spyi_cuda_launched(gpu, graph->nodes[i].kernel);
+        status = spyi_cuda_worked(gpu, error);
+    }
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *base, spyi_graph *handle) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spyi_cuda_graph_free(gpu, spyi_cuda_graph_cast(handle));
+    spyi_cuda_leave(gpu, pushed);
 }
 
 // >>cuda/transfer.c -----------------------------------------------------------------------------------------
@@ -2789,13 +3281,14 @@ SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *base, const spyi_chunk *to, uint64_t
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    (void)barrier;
-    if (status == SPY_OK)
-        status = spyi_cuda_moved(gpu,
-                                 gpu->cu.MemcpyAsync(to->address + to_offset, from->address + from_offset,
-                                                     (size_t)size, gpu->stream),
+    spyi_cu_pointer there = to->address + to_offset, here = from->address + from_offset;
+    if (status == SPY_OK && gpu->graph != NULL) {
+        status = spyi_cuda_graph_copy(gpu, there, here, size, barrier, error);
+    } else if (status == SPY_OK) {
+        status = spyi_cuda_moved(gpu, gpu->cu.MemcpyAsync(there, here, (size_t)size, gpu->stream),
                                  "cuMemcpyAsync", error);
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    }
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
@@ -2805,12 +3298,14 @@ SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *base, const spyi_chunk *to, uint64_t
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    (void)barrier;
-    if (status == SPY_OK)
+    if (status == SPY_OK && gpu->graph != NULL) {
+        status = spyi_cuda_graph_fill(gpu, to->address + offset, size, pattern, barrier, error);
+    } else if (status == SPY_OK) {
         status = spyi_cuda_moved(
             gpu, gpu->cu.MemsetD32Async(to->address + offset, pattern, (size_t)(size / 4), gpu->stream),
             "cuMemsetD32Async", error);
-    if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+        if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
+    }
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
@@ -3126,6 +3621,11 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_label,
     spyi_cuda_time_mark,
     spyi_cuda_time_store,
+    spyi_cuda_graph_begin,
+    spyi_cuda_graph_end,
+    spyi_cuda_graph_change,
+    spyi_cuda_graph_launch,
+    spyi_cuda_graph_destroy,
 };
 // clang-format on
 

@@ -3922,6 +3922,11 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_label,
     spyi_vk_time_mark,
     spyi_vk_time_store,
+    NULL, // no graphs: command buffers are recorded anew
+    NULL,
+    NULL,
+    NULL,
+    NULL,
 };
 // clang-format on
 
