@@ -3197,46 +3197,7 @@ SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *base, spyi_graph *handle) {
 // memory; downloads wait for what they read and no more, on a stream of their own. Large ones run in pieces: the CPU copies
 // one, with several threads, while the GPU transfers another. Host memory that the program has pinned goes without.
 
-#define SPYI_CUDA_COPY_THREADS 8u                 // an H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
-#define SPYI_CUDA_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
-
-// >>copying by the CPU
-
-typedef struct spyi_cuda_copy_job {
-    char *to;
-    const char *from;
-    size_t size;
-    spyi_thread thread;
-    bool started;
-} spyi_cuda_copy_job;
-
-static void spyi_cuda_copy_part(void *arg) {
-    spyi_cuda_copy_job *job = (spyi_cuda_copy_job *)arg;
-    memcpy(job->to, job->from, job->size);
-}
-
-// memcpy by several threads. One that cannot be started has its part copied here.
-static void spyi_cuda_copy_memory(void *to, const void *from, size_t size) {
-    spyi_cuda_copy_job jobs[SPYI_CUDA_COPY_THREADS];
-    size_t part = spyi_align(size / SPYI_CUDA_COPY_THREADS, 4096), begin = 0;
-    uint32_t i;
-    if (size < SPYI_CUDA_COPY_PARALLEL) {
-        memcpy(to, from, size);
-        return;
-    }
-    for (i = 0; i < SPYI_CUDA_COPY_THREADS; i++) {
-        bool last = i + 1 == SPYI_CUDA_COPY_THREADS;
-        jobs[i].to = (char *)to + begin;
-        jobs[i].from = (const char *)from + begin;
-        jobs[i].size = last ? size - begin : part;
-        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_cuda_copy_part, &jobs[i]);
-        if (!jobs[i].started) spyi_cuda_copy_part(&jobs[i]);
-        begin += jobs[i].size;
-    }
-    for (i = 0; i < SPYI_CUDA_COPY_THREADS; i++) {
-        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
-    }
-}
+// >>staging
 
 // Whether CUDA knows host memory as pinned, so that it can be read and written without a copy of ours between.
 static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
@@ -3341,7 +3302,7 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
         gpu->upload_next = (gpu->upload_next + 1) % SPYI_CUDA_STAGING_COUNT;
         status = spyi_cuda_ready(gpu, staging, piece, error);
         if (status != SPY_OK) return status;
-        spyi_cuda_copy_memory(staging->host, data, piece);
+        spyi_copy_memory(staging->host, data, piece);
         result = gpu->cu.MemcpyHtoDAsync(to, staging->host, piece, gpu->stream);
         if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(staging->event, gpu->stream);
         staging->used = true;
@@ -3413,7 +3374,7 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
             size_t piece =
                 size - done < SPYI_CUDA_STAGING_SIZE ? (size_t)(size - done) : SPYI_CUDA_STAGING_SIZE;
             status = spyi_cuda_ready(gpu, staging, piece, error); // waits for the transfer
-            if (status == SPY_OK) spyi_cuda_copy_memory(data + done, staging->host, piece);
+            if (status == SPY_OK) spyi_copy_memory(data + done, staging->host, piece);
             done += piece;
         }
     }

@@ -66,6 +66,8 @@ SPYI_FN void spyi_global_unlock(void);
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
+// memcpy, by several threads when there is much.
+SPYI_FN void spyi_copy_memory(void *to, const void *from, size_t size);
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);

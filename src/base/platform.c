@@ -223,3 +223,43 @@ uint64_t spyi_time_ns(void) {
 }
 
 #endif
+
+// >>copying by several threads
+
+#define SPYI_COPY_THREADS 12u                // an H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
+#define SPYI_COPY_PARALLEL ((size_t)4 << 20) // from here on one thread's memcpy is the slowest part of a transfer
+
+typedef struct spyi_copy_job {
+    char *to;
+    const char *from;
+    size_t size;
+    spyi_thread thread;
+    bool started;
+} spyi_copy_job;
+
+static void spyi_copy_part(void *arg) {
+    spyi_copy_job *job = (spyi_copy_job *)arg;
+    memcpy(job->to, job->from, job->size);
+}
+
+// One that cannot be started has its part copied here.
+SPYI_FN void spyi_copy_memory(void *to, const void *from, size_t size) {
+    spyi_copy_job jobs[SPYI_COPY_THREADS];
+    size_t part = spyi_align(size / SPYI_COPY_THREADS, 4096), begin = 0;
+    if (size < SPYI_COPY_PARALLEL) {
+        memcpy(to, from, size);
+        return;
+    }
+    for (uint32_t i = 0; i < SPYI_COPY_THREADS; i++) {
+        bool last = i + 1 == SPYI_COPY_THREADS;
+        jobs[i].to = (char *)to + begin;
+        jobs[i].from = (const char *)from + begin;
+        jobs[i].size = last ? size - begin : part;
+        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_copy_part, &jobs[i]);
+        if (!jobs[i].started) spyi_copy_part(&jobs[i]);
+        begin += jobs[i].size;
+    }
+    for (uint32_t i = 0; i < SPYI_COPY_THREADS; i++) {
+        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
+    }
+}

@@ -3,47 +3,6 @@
 // what they read and no more. Large ones run in pieces: the CPU copies one while the GPU transfers another.
 #include "vk/internal.h"
 
-#define SPYI_VK_COPY_THREADS 8u                 // H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
-#define SPYI_VK_COPY_PARALLEL ((size_t)4 << 20) // from here on one CPU thread's memcpy is the slowest part
-
-// >>copying by the CPU
-
-typedef struct spyi_vk_copy_job {
-    char *to;
-    const char *from;
-    size_t size;
-    spyi_thread thread;
-    bool started;
-} spyi_vk_copy_job;
-
-static void spyi_vk_copy_part(void *arg) {
-    spyi_vk_copy_job *job = (spyi_vk_copy_job *)arg;
-    memcpy(job->to, job->from, job->size);
-}
-
-// memcpy by several threads. One that cannot be started has its part copied here.
-static void spyi_vk_copy_memory(void *to, const void *from, size_t size) {
-    spyi_vk_copy_job jobs[SPYI_VK_COPY_THREADS];
-    size_t part = spyi_align(size / SPYI_VK_COPY_THREADS, 4096), begin = 0;
-    uint32_t i;
-    if (size < SPYI_VK_COPY_PARALLEL) {
-        memcpy(to, from, size);
-        return;
-    }
-    for (i = 0; i < SPYI_VK_COPY_THREADS; i++) {
-        bool last = i + 1 == SPYI_VK_COPY_THREADS;
-        jobs[i].to = (char *)to + begin;
-        jobs[i].from = (const char *)from + begin;
-        jobs[i].size = last ? size - begin : part;
-        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_vk_copy_part, &jobs[i]);
-        if (!jobs[i].started) spyi_vk_copy_part(&jobs[i]);
-        begin += jobs[i].size;
-    }
-    for (i = 0; i < SPYI_VK_COPY_THREADS; i++) {
-        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
-    }
-}
-
 // >>uploads
 
 // Nothing recorded, nothing in flight: mapped memory may be written directly.
@@ -105,7 +64,7 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
         at = staging->used;
         piece = staging->chunk.size - at;
         if (size < piece) piece = (size_t)size;
-        spyi_vk_copy_memory((char *)staging->chunk.mapped + at, from, piece);
+        spyi_copy_memory((char *)staging->chunk.mapped + at, from, piece);
         staging->used = spyi_align(at + piece, 16);
         staging->number = gpu->open;
         status =
@@ -208,7 +167,7 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
             spyi_vk_staging *staging = &gpu->download[take % SPYI_VK_STAGING_COUNT];
             uint64_t piece = size - done < SPYI_VK_STAGING_SIZE ? size - done : SPYI_VK_STAGING_SIZE;
             status = spyi_vk_wait_value(gpu, gpu->lane, staging->number, UINT64_MAX, error);
-            if (status == SPY_OK) spyi_vk_copy_memory(data + done, staging->chunk.mapped, (size_t)piece);
+            if (status == SPY_OK) spyi_copy_memory(data + done, staging->chunk.mapped, (size_t)piece);
             done += piece;
             take++;
         }
