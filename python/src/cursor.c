@@ -95,11 +95,7 @@ static bool spyp_place_find(spyp_place *p, spy_cursor *at) {
         p->loads = p->range->loads;
         return true;
     }
-    spy_error error = spy_take_error(p->range->device->device);
-    PyObject *kind = error.code == SPY_ERROR_OUT_OF_RANGE ? PyExc_IndexError
-                     : error.code == SPY_ERROR_NOT_FOUND  ? PyExc_KeyError
-                                                          : spyp_exception_of(error.code);
-    if (!PyErr_Occurred()) PyErr_SetString(kind, error.message);
+    spyp_raise_index(p->range->device);
     return false;
 }
 

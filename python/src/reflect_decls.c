@@ -5,7 +5,7 @@
 
 // >>constants and modifiers
 
-static PyObject *spyp_constant_read(const spy_constant *c) {
+PyObject *spyp_constant_read(const spy_constant *c) {
     switch (c->kind) {
     case SPY_CONSTANT_INT: return PyLong_FromLongLong(c->int_value);
     case SPY_CONSTANT_FLOAT: return PyFloat_FromDouble(c->float_value);

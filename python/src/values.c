@@ -499,6 +499,22 @@ static const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssiz
     return NULL;
 }
 
+const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
+    PyObject *type, *value, *trace;
+    const char *name = position < 0 ? "this" : NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    for (const spy_decl *decl = name ? NULL : spyp_function_decl(f); decl; decl = spy_next_overload(decl)) {
+        const char *here = spyp_parameter_name(decl, f->chain && f->chain->self, position);
+        if (here && name && strcmp(here, name) != 0) {
+            name = NULL; // overloads do not agree
+            break;
+        }
+        if (here) name = here;
+    }
+    PyErr_Restore(type, value, trace);
+    return name;
+}
+
 PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) {
     bool bound = f->chain && f->chain->self;
     for (const spy_decl *decl = spyp_function_decl(f); decl; decl = spy_next_overload(decl)) {
