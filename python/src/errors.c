@@ -74,6 +74,7 @@ static const char *const spyp_words[][2] = {
     { "spy_vk_desc.", "" },
     { "spy_cuda_desc.", "" },
     { "SPY_FEATURE_POINTERS", "Feature.pointer" },
+    { "SPY_OPTIMIZATION_NONE", "SlangOptimizationLevel.none" },
     { "SPY_MAX_RANK", "8" },
     { " desc.print_buffer_bytes", " print_buffer_size" },
     { " desc.with_grad", " with_grads()" },

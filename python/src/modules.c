@@ -628,9 +628,16 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
         PyErr_Clear();
         return PyErr_Format(PyExc_TypeError, "%s: argument 'path': expected a path, got %R", where, (PyObject *)Py_TYPE(path));
     }
-    desc.path = PyBytes_AsString(bytes);
-    PyObject *module = spyp_load(d, where, &desc, options, link);
-    Py_DECREF(bytes);
+    const char *name = PyBytes_AsString(bytes);
+    for (const char *p = name; *p; p++)
+        if (*p == '/' || *p == '\\') name = p + 1;
+    if (!strchr(name, '.')) { // "example" is example.slang
+        PyObject *full = PyBytes_FromFormat("%s.slang", PyBytes_AsString(bytes));
+        spyp_replace(&bytes, full);
+    }
+    desc.path = bytes ? PyBytes_AsString(bytes) : NULL;
+    PyObject *module = bytes ? spyp_load(d, where, &desc, options, link) : NULL;
+    Py_XDECREF(bytes);
     return module;
 }
 
@@ -745,7 +752,7 @@ spyp_module *spyp_module_default(spyp_device *d) {
 
 static PyMethodDef spyp_module_methods_table[] = {
     { "load_from_file", SPYP_FUNC(spyp_module_load_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-      "load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file. `options`: strict_broadcasting, "
+      "load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting, "
       "defines, include_paths, optimization ..." },
     { "load_from_source", SPYP_FUNC(spyp_module_load_source), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_source(device, name, source, options={}, link=[]): load Slang text." },

@@ -643,6 +643,8 @@ static void spyp_recorder_dealloc(PyObject *self) {
 
 static PyMethodDef spyp_recorder_methods[] = {
     { "write", spyp_recorder_write, METH_O, "write(value): set the place; write(dict) at the root: set several." },
+    { "find_field", spyp_recorder_get, METH_O, "find_field(name): the place of a field: cursor[name]." },
+    { "find_element", spyp_recorder_get, METH_O, "find_element(index): the place of an element: cursor[index]." },
     { NULL, NULL, 0, NULL },
 };
 
