@@ -97,7 +97,7 @@ class ArgumentValueError(Error, ValueError):
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
 class NameNotFoundError(Error, LookupError):
-    """A name, file or object that was not found. Also a LookupError."""
+    """A name, file or object that was not found. Also a KeyError."""
 
 # >>modules, types, functions
 
@@ -108,7 +108,9 @@ class Module(_ByName):
     def __new__(cls, device_module: Module, options: _Options = {}, link: Sequence[Module] = []) -> Self: ...
     @staticmethod
     def load_from_file(device: Device, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
-        """Load a .slang or .slang-module file. `options`: strict_broadcasting, defines, include_paths, optimization ..."""
+        """Load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting,
+        defines, include_paths, optimization ...
+        """
     @staticmethod
     def load_from_source(
         device: Device, name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
@@ -580,7 +582,8 @@ class Tensor:
 @final
 class BufferCursor:
     """Elements of a tensor in a copy on the host. cursor[i] is a BufferElementCursor, cursor[i] = value writes one; apply()
-    copies back what was written.
+    copies back what was written. BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a Buffer
+    as elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
     """
 
     def __new__(cls, tensor: Tensor, start: int = 0, count: int | None = None) -> Self: ...
@@ -1092,9 +1095,9 @@ class DeclReflection(_Declared, _Children):
     def as_variable(self) -> VariableReflection:
         """The VariableReflection of a field, parameter or variable."""
     def find_children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
-        """A list of DeclReflections."""
+        """A list of DeclReflections, all or those of one name."""
     def children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
-        """As find_children_of_kind."""
+        """A list of DeclReflections."""
     def find_first_child_of_kind(self, kind: Kind, child_name: str = ...) -> DeclReflection | None:
         """A DeclReflection, or None."""
     def __bool__(self) -> Literal[True]: ...

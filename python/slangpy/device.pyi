@@ -149,7 +149,8 @@ class Device(_Device):
         """A Buffer of `size` bytes, or of `element_count` elements of `struct_size` bytes, of a type (`struct_type`:
         module.Foo, "float3"; `resource_type_layout`: of reflection) or of a format; or as large as `data`, whose bytes
         are copied to it. Without type and format it holds bytes, which fit buffers and pointers of any type; their layout
-        is then the program's business: structs lie as in C (scalar layout). Without data the contents are undefined.
+        is then the program's business: structs lie as in C (scalar layout). Without data the contents are undefined. A
+        BufferDesc, `desc` or the first argument, stands for all.
         """
     def create_command_encoder(
         self,
@@ -265,8 +266,8 @@ def pop_current_device() -> Device:
 def current_device() -> Device:
     """The device pushed last. An error when there is none."""
 def get_cuda_current_context_native_handles() -> NoReturn:
-    """The thread's CUDA context, to share it with a device. An error without the CUDA backend, which this version does not
-    have.
+    """The thread's CUDA context, to share it with a device: an error, for contexts cannot be shared from Python in this
+    version.
     """
 
 # As methods of the current device.

@@ -262,9 +262,11 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
 
 // Modules whose files have changed are reloaded before the call; a failure is logged, and the old code stays.
 static void spyp_look_for_changes(spyp_device *d) {
+    const char *what = d->what;
     if (!d->hot_reload) return;
     d->what = "hot reload";
     if (spy_poll_reload(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    d->what = what;
 }
 
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {

@@ -369,7 +369,7 @@ def test_cuda_contexts(device):
     for use in (device.set_cuda_context_current, device.cuda_context_scope):
         with pytest.raises(spy.Error, match="expected a device of DeviceType.cuda, got DeviceType.vulkan"):
             use()
-    with pytest.raises(spy.Error, match="CUDA backend is not built"):
+    with pytest.raises(spy.Error, match="not in this version"):
         spy.get_cuda_current_context_native_handles()
 
 
