@@ -40,6 +40,7 @@ from .reports import *
 
 __version__: str
 SPY_VERSION: int
+SHADER_PATH: str  # a folder for include_paths=[...], as SlangPy's scripts give it; the library's own modules need none
 
 # >>what arguments may be
 
@@ -96,7 +97,7 @@ class ArgumentValueError(Error, ValueError):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
-class NameNotFoundError(Error, LookupError):
+class NameNotFoundError(Error, KeyError):
     """A name, file or object that was not found. Also a KeyError."""
 
 # >>modules, types, functions
@@ -133,6 +134,12 @@ class Module(_ByName):
     @property
     def layout(self) -> ProgramLayout:
         """Reflection of the module: a ProgramLayout."""
+    @property
+    def session(self) -> SlangSession:
+        """The device's SlangSession."""
+    @property
+    def entry_points(self) -> list[SlangEntryPoint]:
+        """The functions with a stage, [shader("compute")] and others, as a list of SlangEntryPoint."""
     @property
     def module_decl(self) -> DeclReflection:
         """The root of the module's declarations."""
@@ -352,6 +359,10 @@ class ShaderCursor(_Fields):
 
     def write(self, value: Any, /) -> None:
         """Set the place; write(dict) at the root: set several."""
+    def find_field(self, name: str, /) -> ShaderCursor:
+        """The place of a field: cursor[name]."""
+    def find_element(self, index: int, /) -> ShaderCursor:
+        """The place of an element: cursor[index]."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
     def __delattr__(self, name: str, /) -> None: ...
     def __getitem__(self, key: str | int, /) -> ShaderCursor: ...
@@ -542,6 +553,11 @@ class Tensor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
         value, cursor[i].read(); cursor.apply() copies back what was written. Waits.
         """
+    @property
+    def storage(self) -> Buffer:
+        """The tensor's memory as a Buffer of bytes, which is shared, not copied. An error when its elements do not lie next
+        to each other.
+        """
     def uniforms(self) -> dict[str, Any]:
         """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
     def to_torch(self) -> Any:
@@ -586,7 +602,17 @@ class BufferCursor:
     as elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
     """
 
+    @overload
     def __new__(cls, tensor: Tensor, start: int = 0, count: int | None = None) -> Self: ...
+    @overload
+    def __new__(
+        cls,
+        device_type: DeviceType,
+        element_layout: TypeLayoutReflection | TypeReflection | Struct,
+        buffer: Tensor | int,
+        load_before_write: bool = True,
+        /,
+    ) -> Self: ...
     @property
     def element_count(self) -> int:
         """Number of elements."""
@@ -1094,7 +1120,7 @@ class DeclReflection(_Declared, _Children):
         """The FunctionReflection of a function or method."""
     def as_variable(self) -> VariableReflection:
         """The VariableReflection of a field, parameter or variable."""
-    def find_children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
+    def find_children_of_kind(self, kind: Kind, child_name: str = ...) -> list[DeclReflection]:
         """A list of DeclReflections, all or those of one name."""
     def children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
         """A list of DeclReflections."""

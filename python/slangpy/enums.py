@@ -10,7 +10,7 @@ __all__ = [
 
 
 class DeviceType(IntEnum):
-    """What drives the GPU. Vulkan is built in; the others are errors that say so."""
+    """What drives the GPU. Vulkan and CUDA are built in; the others are errors that say so."""
 
     automatic = 0
     d3d12 = 1
