@@ -205,7 +205,8 @@ class Struct(_ByName):
 @final
 class Function:
     """A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; _result= says
-    where the result goes, _append_to= records, _thread_count= adds threads.
+    where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a buffer, an
+    address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension of structs.
     """
 
     @property
@@ -705,9 +706,9 @@ class ValueRef:
     value: Any
 
 def call_id(dims: int = -1) -> Generator:
-    """Where in the call's shape each element is."""
+    """Where in the call's shape each element is. `dims` is the parameter's size, which is known."""
 def thread_id(dims: int = -1) -> Generator:
-    """The number of each element."""
+    """The number of each element. `dims` is the parameter's size, which is known."""
 def grid(shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Generator:
     """Coordinates; -1 in shape is any size, an int is a rank of open sizes."""
 def wang_hash(dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:

@@ -12,15 +12,16 @@ static int spyp_convert_bool(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
-// The dtype of a Python int is the narrowest of int, int64 and uint64: parameters convert what fits.
+// The dtype of a Python int is the narrowest of int, int64 and uint64: parameters convert what fits. Pointers take an address as
+// a UINT; none is so small that it is an int.
 static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
     int overflow = 0;
     long long n = PyLong_AsLongLongAndOverflow(object, &overflow);
-    SPYP_UNUSED(call);
     if (SPYP_LIKELY(overflow == 0)) {
         if (n == -1 && PyErr_Occurred()) return -1;
-        *arg = spy_arg_i64(NULL, n);
-        if (n >= INT32_MIN && n <= INT32_MAX) arg->dtype = SPY_INT32;
+        bool address = n > INT32_MAX && spyp_function_is(call->function, SPYP_TRAIT_POINTERS);
+        *arg = address ? spy_arg_u64(NULL, (uint64_t)n) : spy_arg_i64(NULL, n);
+        arg->dtype = n >= INT32_MIN && n <= INT32_MAX ? SPY_INT32 : SPY_INT64;
         return 0;
     }
     unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;

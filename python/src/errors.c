@@ -60,6 +60,7 @@ static const char *const spyp_words[][2] = {
     { "choose one with spy_cast or spy_map", "choose one with map()" },
     { "say which with spy_cast", "say which with map()" },
     { "spy_cast names", "map() names" },
+    { "or an address as uint64", "or an address as a large int or a numpy.uint64" },
     { " (options.globals)", " (see set())" },
     { "spy_create_broadcast()", "broadcast_to()" },
     { "spy_create_reshape()", "reshape()" },

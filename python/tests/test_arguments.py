@@ -18,6 +18,9 @@ float area(IShape s) { return s.area(); }
 float peek(float* p, int i) { return p[i]; }
 void poke(float* p, int i, float x) { p[i] = x; }
 int plain(int i) { return i; }
+struct Holder { float* data; int n; float get() { return data[n]; } };
+float held(Holder h) { return h.data[h.n]; }
+int64_t both(int64_t x, float* p) { return x; }
 float add(float a, float b) { return a + b; }
 """
 
@@ -103,6 +106,8 @@ def test_addresses(m):
         assert m.peek(p, 3) == 3
     assert m.peek(t.device_address + 8, 3) == 5 and m.peek(Memory(t, 4), 0) == 1
     assert m.peek(t.device_address, np.arange(8, dtype=np.int32), _result="numpy").tolist() == data.tolist()
+    assert m.Holder.get({"data": t.device_address, "n": 4}) == 4 and m.held({"data": t.device_address, "n": [1, 2]}, _result="numpy").tolist() == [1, 2]
+    assert m.both(1 << 40, t.device_address) == 1 << 40 and m.both(-(1 << 40), t.device_address) == -(1 << 40)
     m.poke(t.device_address, 2, 20.0)
     assert t.to_numpy()[2] == 20
 
@@ -116,7 +121,7 @@ def test_bad_addresses(m):
         def data_ptr(self):
             raise LookupError("mine")
 
-    for bad, words in ((-1, "an address, got -1"), (1.5, "expected float"), (1 << 64, "fits no integer"), (Odd(), "an address of 64 bits")):
+    for bad, words in ((-1, "an address as a large int"), (np.int64(64), "an address"), (1.5, "expected float"), (1 << 64, "fits no integer"), (Odd(), "an address of 64 bits")):
         with pytest.raises((spy.Error, TypeError, OverflowError), match=words):
             m.peek(bad, 0)
     with pytest.raises(LookupError, match="^mine$"):

@@ -377,10 +377,10 @@
 // where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
 //
 // A parameter T* takes a tensor (the address of its first element; strides are the function's business) or an
-// address by spy_arg_u64, or by any integer that is not negative. Work on a tensor given whole or as a pointer
-// is kept in order as any other is; an output of the same call must not lie in its memory. What an address
-// leads to is not known, so such a call is kept apart from all work before and after it; addresses inside
-// other data are not seen at all. Whole tensors and pointers need SPY_FEATURE_POINTERS.
+// address by spy_arg_u64. Work on a tensor given whole or as a pointer is kept in order as any other is; an
+// output of the same call must not lie in its memory. What an address leads to is not known, so such a call
+// is kept apart from all work before and after it; addresses inside other data are not seen at all. Whole
+// tensors and pointers need SPY_FEATURE_POINTERS.
 //
 // >>guide 19: dispatch
 //

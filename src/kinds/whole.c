@@ -253,12 +253,10 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     const spy_tensor *t = value->tensor;
     uint64_t address =
         t ? t->storage->chunk.address + t->storage->offset + t->offset_bytes : value->arg->value.u;
-    bool negative = !t && value->kind == SPY_ARG_INT && value->arg->value.i < 0;
     (void)leaf;
     memcpy(field, &address, 8);
-    if (negative) spyi_text_add(error, "expected an address, got %lld", (long long)value->arg->value.i);
-    else if (t && !t->storage->chunk.address) spyi_text_add(error, "the device has no pointers");
-    else return true;
+    if (!t || t->storage->chunk.address) return true;
+    spyi_text_add(error, "the device has no pointers");
     return false;
 }
 
@@ -267,7 +265,7 @@ static const spyi_value_kind spyi_pointer_kind = { "pointer",         NULL,
                                                    spyi_pointer_load, spyi_pointer_fill };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
-    bool number = (value->kind == SPY_ARG_UINT || value->kind == SPY_ARG_INT) && value->direction == SPY_DIRECTION_DEFAULT;
+    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
     if (type->kind != SPYI_TYPE_OTHER || (value->kind != SPY_ARG_TENSOR && !number)) return NULL;
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
@@ -284,7 +282,7 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     if (spyi_type_is_bound_array(type)) return "; it takes a struct of tensors, one for each element";
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
-    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as an integer"
+    const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
                         : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
                             ? "; it takes a tensor"
                             : NULL;
