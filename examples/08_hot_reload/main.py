@@ -27,10 +27,10 @@ def edit(path, to):
 failures = []
 
 
-def on_reload(good, message):
-    print("  -- reloaded" if good else f"  -- not reloaded:\n{message}")
-    if not good:
-        failures.append(message)
+def on_reload(event):
+    print("  -- reloaded" if event.succeeded else f"  -- not reloaded:\n{event.message}")
+    if not event.succeeded:
+        failures.append(event.message)
 
 
 # 2. A frame: just calls. The device looks at the files when a function is called, no more often than

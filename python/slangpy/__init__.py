@@ -17,6 +17,9 @@ if hasattr(_os, "register_at_fork"):
 
 __version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, SPY_VERSION % 100)
 
+# A folder for include_paths=[...], as SlangPy's scripts give it. The library's own Slang modules need none.
+SHADER_PATH = _os.path.dirname(_os.path.abspath(__file__))
+
 from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
 
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module that has it
@@ -24,9 +27,9 @@ _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the
 
 def __getattr__(name):
     module = _LAZY.get(name, name if name in ("reflection", "bindings") else None)
-    if module is None:
-        raise AttributeError("module 'slangpy' has no attribute '{}'".format(name))
     import importlib
 
+    if module is None:
+        raise importlib.import_module(".absent", __name__).missing(__name__, name)
     found = importlib.import_module("." + module, __name__)
     return getattr(found, name) if name in _LAZY else found

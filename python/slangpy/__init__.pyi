@@ -40,6 +40,7 @@ from .reports import *
 
 __version__: str
 SPY_VERSION: int
+SHADER_PATH: str  # a folder for include_paths=[...], as SlangPy's scripts give it; the library's own modules need none
 
 # >>what arguments may be
 
@@ -96,8 +97,8 @@ class ArgumentValueError(Error, ValueError):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
-class NameNotFoundError(Error, LookupError):
-    """A name, file or object that was not found. Also a LookupError."""
+class NameNotFoundError(Error, KeyError):
+    """A name, file or object that was not found. Also a KeyError."""
 
 # >>modules, types, functions
 
@@ -108,7 +109,9 @@ class Module(_ByName):
     def __new__(cls, device_module: Module, options: _Options = {}, link: Sequence[Module] = []) -> Self: ...
     @staticmethod
     def load_from_file(device: Device, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
-        """Load a .slang or .slang-module file. `options`: strict_broadcasting, defines, include_paths, optimization ..."""
+        """Load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting,
+        defines, include_paths, optimization ...
+        """
     @staticmethod
     def load_from_source(
         device: Device, name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
@@ -131,6 +134,12 @@ class Module(_ByName):
     @property
     def layout(self) -> ProgramLayout:
         """Reflection of the module: a ProgramLayout."""
+    @property
+    def session(self) -> SlangSession:
+        """The device's SlangSession."""
+    @property
+    def entry_points(self) -> list[SlangEntryPoint]:
+        """The functions with a stage, [shader("compute")] and others, as a list of SlangEntryPoint."""
     @property
     def module_decl(self) -> DeclReflection:
         """The root of the module's declarations."""
@@ -196,7 +205,8 @@ class Struct(_ByName):
 @final
 class Function:
     """A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; _result= says
-    where the result goes, _append_to= records, _thread_count= adds threads.
+    where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a buffer, an
+    address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension of structs.
     """
 
     @property
@@ -350,6 +360,10 @@ class ShaderCursor(_Fields):
 
     def write(self, value: Any, /) -> None:
         """Set the place; write(dict) at the root: set several."""
+    def find_field(self, name: str, /) -> ShaderCursor:
+        """The place of a field: cursor[name]."""
+    def find_element(self, index: int, /) -> ShaderCursor:
+        """The place of an element: cursor[index]."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
     def __delattr__(self, name: str, /) -> None: ...
     def __getitem__(self, key: str | int, /) -> ShaderCursor: ...
@@ -540,6 +554,11 @@ class Tensor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
         value, cursor[i].read(); cursor.apply() copies back what was written. Waits.
         """
+    @property
+    def storage(self) -> Buffer:
+        """The tensor's memory as a Buffer of bytes, which is shared, not copied. An error when its elements do not lie next
+        to each other.
+        """
     def uniforms(self) -> dict[str, Any]:
         """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
     def to_torch(self) -> Any:
@@ -580,10 +599,21 @@ class Tensor:
 @final
 class BufferCursor:
     """Elements of a tensor in a copy on the host. cursor[i] is a BufferElementCursor, cursor[i] = value writes one; apply()
-    copies back what was written.
+    copies back what was written. BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a Buffer
+    as elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
     """
 
+    @overload
     def __new__(cls, tensor: Tensor, start: int = 0, count: int | None = None) -> Self: ...
+    @overload
+    def __new__(
+        cls,
+        device_type: DeviceType,
+        element_layout: TypeLayoutReflection | TypeReflection | Struct,
+        buffer: Tensor | int,
+        load_before_write: bool = True,
+        /,
+    ) -> Self: ...
     @property
     def element_count(self) -> int:
         """Number of elements."""
@@ -676,9 +706,9 @@ class ValueRef:
     value: Any
 
 def call_id(dims: int = -1) -> Generator:
-    """Where in the call's shape each element is."""
+    """Where in the call's shape each element is. `dims` is the parameter's size, which is known."""
 def thread_id(dims: int = -1) -> Generator:
-    """The number of each element."""
+    """The number of each element. `dims` is the parameter's size, which is known."""
 def grid(shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Generator:
     """Coordinates; -1 in shape is any size, an int is a rank of open sizes."""
 def wang_hash(dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:
@@ -1091,10 +1121,10 @@ class DeclReflection(_Declared, _Children):
         """The FunctionReflection of a function or method."""
     def as_variable(self) -> VariableReflection:
         """The VariableReflection of a field, parameter or variable."""
-    def find_children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
-        """A list of DeclReflections."""
+    def find_children_of_kind(self, kind: Kind, child_name: str = ...) -> list[DeclReflection]:
+        """A list of DeclReflections, all or those of one name."""
     def children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
-        """As find_children_of_kind."""
+        """A list of DeclReflections."""
     def find_first_child_of_kind(self, kind: Kind, child_name: str = ...) -> DeclReflection | None:
         """A DeclReflection, or None."""
     def __bool__(self) -> Literal[True]: ...

@@ -1,6 +1,6 @@
 """Buffers: device memory of a size, of elements of one type, or of a format."""
 from . import _slangpy
-from .enums import BufferUsage, Format, MemoryType
+from .enums import BufferDesc, BufferUsage, Format, MemoryType
 
 __all__ = ["Buffer"]
 
@@ -11,6 +11,11 @@ class Buffer(_slangpy.Tensor):
 
     def __new__(cls, device, *args, **kwargs):
         return device.create_buffer(*args, **kwargs)
+
+    def __getattr__(self, name):
+        from .absent import missing
+
+        raise missing("Buffer", name)
 
     @property
     def size(self):
@@ -31,6 +36,12 @@ class Buffer(_slangpy.Tensor):
         _, dtype, components = self.format.value
         return data.view(dtype).reshape((-1, components) if components > 1 else -1)
 
+    @property
+    def desc(self):
+        """What it was made with: a BufferDesc."""
+        return BufferDesc(size=self.size, struct_size=self._struct_size, format=self.format, memory_type=self.memory_type, usage=self.usage,
+                          label=self.label)
+
     def copy_from_numpy(self, data):
         """copy_from_numpy(data): copy the bytes of an array, at most as many as the buffer has, to its beginning."""
         _slangpy._buffer_write(self, _bytes_of(data, "Buffer.copy_from_numpy"))
@@ -42,6 +53,17 @@ class Buffer(_slangpy.Tensor):
         return "<slangpy.Buffer{} {} bytes{}>".format(
             " '{}'".format(self.label) if self.label else "", self.size,
             "" if element.startswith("void") else ", " + element)
+
+
+def _storage(self):
+    """The tensor's memory as a Buffer of bytes, which is shared, not copied. An error when its elements do not lie next to each other."""
+    buffer = _slangpy._buffer_over(Buffer, self)
+    buffer.format, buffer.usage, buffer.memory_type, buffer.label = Format.undefined, BufferUsage.none, MemoryType.device_local, ""
+    buffer._struct_size = 0
+    return buffer
+
+
+_slangpy.Tensor.storage = property(_storage)
 
 
 def _bytes_of(data, where):

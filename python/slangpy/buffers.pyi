@@ -5,7 +5,7 @@ from typing import Any
 from numpy.typing import NDArray
 from typing_extensions import Self
 from . import Device, Tensor, _ArrayLike, _TypeLike
-from .enums import BufferUsage, Format, MemoryType
+from .enums import BufferDesc, BufferUsage, Format, MemoryType
 
 __all__ = ["Buffer"]
 
@@ -21,6 +21,9 @@ class Buffer(Tensor):
     @property
     def struct_size(self) -> int:
         """Bytes of an element; 1 when it has no type and none was given."""
+    @property
+    def desc(self) -> BufferDesc:
+        """What it was made with: a BufferDesc."""
     def to_numpy(self) -> NDArray[Any]:
         """The contents. Of the format when there is one, (count,) or (count, components); else bytes, uint8. Waits."""
     def copy_from_numpy(self, data: _ArrayLike) -> None:  # type: ignore[override]

@@ -4,8 +4,8 @@ import weakref
 
 from . import _slangpy
 from . import buffers as _buffers
-from .enums import (AdapterInfo, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
-                    MemoryType, QueryType, ShaderCacheStats, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
+from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
+                    MemoryType, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
                     TimestampCalibration)
 from .logger import log_warn_once
 from .reports import _Steps, _apply_dumps
@@ -104,6 +104,11 @@ class Device(_slangpy.Device):
     def __exit__(self, *exception):
         self.close()
 
+    def __getattr__(self, name):
+        from .absent import missing
+
+        raise missing("Device", name)
+
     # >>what it is
 
     @staticmethod
@@ -185,19 +190,37 @@ class Device(_slangpy.Device):
         self._no_cuda("cuda_context_scope")
 
     def _no_cuda(self, where):
-        raise _slangpy.Error("Device.{}: expected a device of DeviceType.cuda, got DeviceType.{}".format(where, self._info()["backend"]))
+        backend = self._info()["backend"]
+        why = "is not in this version" if backend == "cuda" else "expected a device of DeviceType.cuda, got DeviceType.{}".format(backend)
+        raise _slangpy.Error("Device.{}: {}".format(where, why))
+
+    @property
+    def supports_cuda_interop(self):
+        """Whether memory is shared with a CUDA device beside it: never in this version."""
+        return False
+
+    def register_shader_hot_reload_callback(self, callback):
+        """register_shader_hot_reload_callback(callback): call callback(event), a ShaderHotReloadEvent, after each reload of a module."""
+        if not callable(callback):
+            raise TypeError("Device.register_shader_hot_reload_callback: argument 'callback': expected a callable, got {!r}".format(
+                type(callback)))
+        _slangpy.Device.register_shader_hot_reload_callback(
+            self, lambda succeeded, message: callback(ShaderHotReloadEvent(succeeded=succeeded, message=message)))
 
     # >>what it makes
 
     def create_buffer(self, size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
                       memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None,
-                      struct_type=None):
+                      struct_type=None, desc=None):
         """create_buffer(size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
-        memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None, struct_type=None):
-        a Buffer of `size` bytes, or of `element_count` elements of `struct_size` bytes, of a type (`struct_type`: module.Foo,
+        memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None, struct_type=None,
+        desc=None): a Buffer of `size` bytes, or of `element_count` elements of `struct_size` bytes, of a type (`struct_type`: module.Foo,
         "float3"; `resource_type_layout`: of reflection) or of a format; or as large as `data`, whose bytes are copied to it.
         Without type and format it holds bytes, which fit buffers and pointers of any type; their layout is then the program's
-        business: structs lie as in C (scalar layout). Without data the contents are undefined."""
+        business: structs lie as in C (scalar layout). Without data the contents are undefined. A BufferDesc, `desc` or the first argument, stands for all."""
+        desc = size if isinstance(size, BufferDesc) else desc
+        if desc is not None:
+            return _buffers.create_buffer(self, **vars(desc if isinstance(desc, BufferDesc) else BufferDesc(desc)))
         return _buffers.create_buffer(self, size, element_count, struct_size, resource_type_layout, format, memory_type, usage,
                                       default_state, label, data, struct_type)
 
@@ -453,7 +476,7 @@ def submit_command_buffers(*args, **kwargs):
 
 
 def get_cuda_current_context_native_handles():
-    """get_cuda_current_context_native_handles(): the thread's CUDA context, to share it with a device. An error without the CUDA
-    backend, which this version does not have."""
-    raise _slangpy.Error("get_cuda_current_context_native_handles: the CUDA backend is not built into this version")
+    """get_cuda_current_context_native_handles(): the thread's CUDA context, to share it with a device: an error, for contexts cannot be
+    shared from Python in this version."""
+    raise _slangpy.Error("get_cuda_current_context_native_handles: sharing a CUDA context is not in this version")
 

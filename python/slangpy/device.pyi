@@ -9,8 +9,8 @@ from . import Module, _ArrayLike, _Options, _Path, _TypeLike
 from .buffers import Buffer
 from .encoders import CommandBuffer, CommandEncoder, Fence, QueryPool
 from .enums import (
-    AdapterInfo, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceType, Feature, Format, MemoryType, QueryType,
-    ResourceState, ShaderCacheStats, ShaderModel, SlangCompilerOptions, TimestampCalibration,
+    AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceType, Feature, Format, MemoryType,
+    QueryType, ResourceState, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, TimestampCalibration,
 )
 from .programs import ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangSession
 from .reports import CompilationReport
@@ -44,8 +44,6 @@ class _Device:  # in C
         """Give unused pooled memory back to the driver."""
     def register_device_close_callback(self, function: Callable[[Device], object], /) -> None:
         """Call function(device) before the device is released."""
-    def register_shader_hot_reload_callback(self, function: Callable[[bool, str], object], /) -> None:
-        """Call function(succeeded, message) after each reload of a module."""
     def reload_all_programs(self) -> int:
         """Reload all modules whose files have changed; gives how many."""
     def set_hot_reload_delay(self, delay_ms: int, /) -> None:
@@ -132,9 +130,14 @@ class Device(_Device):
         """Make the device's CUDA context the thread's; an error on devices without one."""
     def cuda_context_scope(self) -> Any:
         """The same within a `with` block; an error on devices without one."""
+    @property
+    def supports_cuda_interop(self) -> bool:
+        """Whether memory is shared with a CUDA device beside it: never in this version."""
+    def register_shader_hot_reload_callback(self, callback: Callable[[ShaderHotReloadEvent], object]) -> None:
+        """Call callback(event), a ShaderHotReloadEvent, after each reload of a module."""
     def create_buffer(
         self,
-        size: int = 0,
+        size: int | BufferDesc = 0,
         element_count: int = 0,
         struct_size: int = 0,
         resource_type_layout: _TypeLike | None = None,
@@ -145,11 +148,13 @@ class Device(_Device):
         label: str = "",
         data: _ArrayLike | None = None,
         struct_type: _TypeLike | None = None,
+        desc: BufferDesc | Mapping[str, Any] | None = None,
     ) -> Buffer:
         """A Buffer of `size` bytes, or of `element_count` elements of `struct_size` bytes, of a type (`struct_type`:
         module.Foo, "float3"; `resource_type_layout`: of reflection) or of a format; or as large as `data`, whose bytes
         are copied to it. Without type and format it holds bytes, which fit buffers and pointers of any type; their layout
-        is then the program's business: structs lie as in C (scalar layout). Without data the contents are undefined.
+        is then the program's business: structs lie as in C (scalar layout). Without data the contents are undefined. A
+        BufferDesc, `desc` or the first argument, stands for all.
         """
     def create_command_encoder(
         self,
@@ -265,13 +270,13 @@ def pop_current_device() -> Device:
 def current_device() -> Device:
     """The device pushed last. An error when there is none."""
 def get_cuda_current_context_native_handles() -> NoReturn:
-    """The thread's CUDA context, to share it with a device. An error without the CUDA backend, which this version does not
-    have.
+    """The thread's CUDA context, to share it with a device: an error, for contexts cannot be shared from Python in this
+    version.
     """
 
 # As methods of the current device.
 def create_buffer(
-    size: int = 0,
+    size: int | BufferDesc = 0,
     element_count: int = 0,
     struct_size: int = 0,
     resource_type_layout: _TypeLike | None = None,
@@ -282,6 +287,7 @@ def create_buffer(
     label: str = "",
     data: _ArrayLike | None = None,
     struct_type: _TypeLike | None = None,
+    desc: BufferDesc | Mapping[str, Any] | None = None,
 ) -> Buffer:
     """Device.create_buffer() of the current device."""
 def create_command_encoder(

@@ -2,7 +2,7 @@
 import time
 
 from . import _slangpy
-from .enums import QueryType
+from .enums import BufferRange, QueryType
 
 __all__ = ["CommandEncoder", "CommandBuffer", "Fence", "QueryPool"]
 
@@ -13,6 +13,21 @@ class CommandEncoder(_slangpy.CommandEncoder):
     """Records calls, copies and marks: see Device.create_command_encoder(). finish() gives a CommandBuffer, which can be
     submitted any number of times. Contents of tensors are read when the GPU comes to it, numbers and host arrays are taken
     when they are recorded."""
+
+    def __getattr__(self, name):
+        from .absent import missing
+
+        raise missing("CommandEncoder", name)
+
+    def clear_buffer(self, buffer, range=None, size=-1, offset=0):
+        """clear_buffer(buffer, range=None, size=-1, offset=0): set bytes to zero: all, a BufferRange (or a dict of offset and size),
+        or `size` bytes from `offset` on (which may be the second argument); -1: to the end."""
+        if isinstance(range, int):
+            offset = range
+        elif range is not None:
+            range = range if isinstance(range, BufferRange) else BufferRange(range)
+            offset, size = range.offset, range.size
+        _slangpy.CommandEncoder.clear_buffer(self, buffer, offset, size)
 
     def write_timestamp(self, query_pool, index):
         """write_timestamp(query_pool, index): put the GPU's time, when all operations before are done, into a QueryPool."""

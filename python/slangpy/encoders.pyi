@@ -1,10 +1,10 @@
 """Command encoders, command buffers, fences and query pools."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, final
 
 from . import Device, Tensor, _ArrayLike
-from .enums import QueryType, ResourceState
+from .enums import BufferRange, QueryType, ResourceState
 from .programs import ComputePassEncoder
 
 __all__ = ["CommandEncoder", "CommandBuffer", "Fence", "QueryPool"]
@@ -25,7 +25,9 @@ class _Recording:
 
 class _Recorder(_Recording):
     def copy_buffer(self, dst: Tensor, dst_offset: int, src: Tensor, src_offset: int, size: int) -> None: ...
-    def clear_buffer(self, buffer: Tensor, offset: int = 0, size: int = -1) -> None: ...
+    def clear_buffer(
+        self, buffer: Tensor, range: BufferRange | Mapping[str, int] | int | None = None, size: int = -1, offset: int = 0
+    ) -> None: ...
     def upload_buffer_data(self, buffer: Tensor, offset: int, data: _ArrayLike) -> None: ...
     def copy_tensor(self, dst: Tensor, src: Tensor) -> None: ...
     def fill_tensor(self, tensor: Tensor, value: float) -> None: ...

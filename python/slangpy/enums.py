@@ -5,12 +5,12 @@ __all__ = [
     "DeviceType", "Feature", "ShaderModel", "BufferUsage", "MemoryType", "ResourceState", "CommandQueueType", "QueryType",
     "Format", "LogLevel", "LogFrequency", "SlangMatrixLayout", "SlangFloatingPointMode", "SlangDebugInfoLevel",
     "SlangOptimizationLevel", "SlangCompilerOptions", "DeviceDesc", "AdapterInfo", "DeviceInfo", "DeviceLimits",
-    "ShaderCacheStats", "TimestampCalibration",
+    "ShaderCacheStats", "TimestampCalibration", "ShaderHotReloadEvent", "BufferRange", "BufferDesc", "DataType",
 ]
 
 
 class DeviceType(IntEnum):
-    """What drives the GPU. Vulkan is built in; the others are errors that say so."""
+    """What drives the GPU. Vulkan and CUDA are built in; the others are errors that say so."""
 
     automatic = 0
     d3d12 = 1
@@ -42,6 +42,13 @@ class ShaderModel(IntEnum):
     sm_6_5 = 65
     sm_6_6 = 66
     sm_6_7 = 67
+
+
+# Types of numbers: as the dtype of tensors, DataType.float32 is "float32".
+DataType = IntEnum("DataType", [
+    "void", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+], start=0, module=__name__)
+DataType.__doc__ = "Types of numbers, which can be given as the dtype of tensors."
 
 
 class BufferUsage(IntFlag):
@@ -244,6 +251,28 @@ class DeviceInfo(_Desc):
     _fields = {
         "type": DeviceType.vulkan, "api_name": "", "adapter_name": "", "adapter_luid": [], "timestamp_frequency": 0,
         "limits": None, "driver": "", "memory_bytes": 0, "wave_size": 0, "api_version": "",
+    }
+
+
+class ShaderHotReloadEvent(_Desc):
+    """A module was loaded again, or could not be: then `message` says why, and the old code stays."""
+
+    _fields = {"succeeded": True, "message": ""}
+
+
+class BufferRange(_Desc):
+    """Bytes of a buffer, from `offset` on; size -1: to its end."""
+
+    _fields = {"offset": 0, "size": -1}
+
+
+class BufferDesc(_Desc):
+    """What Device.create_buffer() takes, as one value."""
+
+    _fields = {
+        "size": 0, "element_count": 0, "struct_size": 0, "resource_type_layout": None, "format": Format.undefined,
+        "memory_type": MemoryType.device_local, "usage": BufferUsage.none, "default_state": None, "label": "", "data": None,
+        "struct_type": None,
     }
 
 

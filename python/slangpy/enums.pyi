@@ -9,13 +9,13 @@ __all__ = [
     "DeviceType", "Feature", "ShaderModel", "BufferUsage", "MemoryType", "ResourceState", "CommandQueueType", "QueryType",
     "Format", "LogLevel", "LogFrequency", "SlangMatrixLayout", "SlangFloatingPointMode", "SlangDebugInfoLevel",
     "SlangOptimizationLevel", "SlangCompilerOptions", "DeviceDesc", "AdapterInfo", "DeviceInfo", "DeviceLimits",
-    "ShaderCacheStats", "TimestampCalibration",
+    "ShaderCacheStats", "TimestampCalibration", "ShaderHotReloadEvent", "BufferRange", "BufferDesc", "DataType",
 ]
 
 _Path = str | PathLike[str]
 
 class DeviceType(IntEnum):
-    """What drives the GPU. Vulkan is built in; the others are errors that say so."""
+    """What drives the GPU. Vulkan and CUDA are built in; the others are errors that say so."""
     automatic = 0
     d3d12 = 1
     vulkan = 2
@@ -48,6 +48,22 @@ class Feature(IntEnum):
     cooperative_vector = 19
     cooperative_matrix = 20
     surface = 21
+
+class DataType(IntEnum):
+    """Types of numbers, which can be given as the dtype of tensors."""
+    void = 0
+    bool = 1
+    int8 = 2
+    int16 = 3
+    int32 = 4
+    int64 = 5
+    uint8 = 6
+    uint16 = 7
+    uint32 = 8
+    uint64 = 9
+    float16 = 10
+    float32 = 11
+    float64 = 12
 
 class ShaderModel(IntEnum):
     """Of D3D12's naming; other backends count as the newest that they can follow."""
@@ -351,6 +367,50 @@ class DeviceLimits(_Desc):
         max_compute_dispatch_thread_groups: tuple[int, int, int] = ...,
         max_structured_buffer_size: int = ...,
         max_push_constants_size: int = ...,
+    ) -> None: ...
+
+class ShaderHotReloadEvent(_Desc):
+    """A module was loaded again, or could not be: then `message` says why, and the old code stays."""
+    succeeded: bool
+    message: str
+    def __init__(
+        self, values: Mapping[str, Any] | None = None, *, succeeded: bool = ..., message: str = ...
+    ) -> None: ...
+
+class BufferRange(_Desc):
+    """Bytes of a buffer, from `offset` on; size -1: to its end."""
+    offset: int
+    size: int
+    def __init__(self, values: Mapping[str, Any] | None = None, *, offset: int = ..., size: int = ...) -> None: ...
+
+class BufferDesc(_Desc):
+    """What Device.create_buffer() takes, as one value."""
+    size: int
+    element_count: int
+    struct_size: int
+    resource_type_layout: Any
+    format: Format
+    memory_type: MemoryType
+    usage: BufferUsage
+    default_state: Any
+    label: str
+    data: Any
+    struct_type: Any
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        size: int = ...,
+        element_count: int = ...,
+        struct_size: int = ...,
+        resource_type_layout: Any = ...,
+        format: Format = ...,
+        memory_type: MemoryType = ...,
+        usage: BufferUsage = ...,
+        default_state: Any = ...,
+        label: str = ...,
+        data: Any = ...,
+        struct_type: Any = ...,
     ) -> None: ...
 
 class ShaderCacheStats(_Desc):

@@ -128,46 +128,6 @@ class Logger:
         for output in outputs:
             output.write(level, self.name, msg)
 
-    def debug(self, msg):
-        """debug(msg): log a message of level debug."""
-        self.log(LogLevel.debug, msg)
-
-    def debug_once(self, msg):
-        """debug_once(msg): the same, but each text only once."""
-        self.log(LogLevel.debug, msg, LogFrequency.once)
-
-    def info(self, msg):
-        """info(msg): log a message of level info."""
-        self.log(LogLevel.info, msg)
-
-    def info_once(self, msg):
-        """info_once(msg): the same, but each text only once."""
-        self.log(LogLevel.info, msg, LogFrequency.once)
-
-    def warn(self, msg):
-        """warn(msg): log a message of level warn."""
-        self.log(LogLevel.warn, msg)
-
-    def warn_once(self, msg):
-        """warn_once(msg): the same, but each text only once."""
-        self.log(LogLevel.warn, msg, LogFrequency.once)
-
-    def error(self, msg):
-        """error(msg): log a message of level error."""
-        self.log(LogLevel.error, msg)
-
-    def error_once(self, msg):
-        """error_once(msg): the same, but each text only once."""
-        self.log(LogLevel.error, msg, LogFrequency.once)
-
-    def fatal(self, msg):
-        """fatal(msg): log a message of level fatal."""
-        self.log(LogLevel.fatal, msg)
-
-    def fatal_once(self, msg):
-        """fatal_once(msg): the same, but each text only once."""
-        self.log(LogLevel.fatal, msg, LogFrequency.once)
-
     def __repr__(self):
         return "<slangpy.Logger '{}', level {}, {} outputs>".format(self.name, self._level.name, len(self._outputs))
 
@@ -177,55 +137,27 @@ def log(level, msg, frequency=LogFrequency.always):
     Logger.get().log(level, msg, frequency)
 
 
-def log_debug(msg):
-    """log_debug(msg): log a message of level debug to the default logger."""
-    Logger.get().log(LogLevel.debug, msg)
+def _level_functions(name, frequency, suffix, doc):
+    """Logger.debug() and log_debug(), and so on, for one level."""
+    level = LogLevel[name]
+
+    def method(self, msg):
+        self.log(level, msg, frequency)
+
+    def function(msg):
+        Logger.get().log(level, msg, frequency)
+
+    method.__name__, function.__name__ = name + suffix, "log_" + name + suffix
+    method.__qualname__, function.__qualname__ = "Logger." + method.__name__, function.__name__
+    method.__doc__ = "{}(msg): {}".format(method.__name__, doc.format(name, ""))
+    function.__doc__ = "{}(msg): {}".format(function.__name__, doc.format(name, " to the default logger"))
+    setattr(Logger, method.__name__, method)
+    globals()[function.__name__] = function
 
 
-def log_debug_once(msg):
-    """log_debug_once(msg): the same, but each text only once."""
-    Logger.get().log(LogLevel.debug, msg, LogFrequency.once)
-
-
-def log_info(msg):
-    """log_info(msg): log a message of level info to the default logger."""
-    Logger.get().log(LogLevel.info, msg)
-
-
-def log_info_once(msg):
-    """log_info_once(msg): the same, but each text only once."""
-    Logger.get().log(LogLevel.info, msg, LogFrequency.once)
-
-
-def log_warn(msg):
-    """log_warn(msg): log a message of level warn to the default logger."""
-    Logger.get().log(LogLevel.warn, msg)
-
-
-def log_warn_once(msg):
-    """log_warn_once(msg): the same, but each text only once."""
-    Logger.get().log(LogLevel.warn, msg, LogFrequency.once)
-
-
-def log_error(msg):
-    """log_error(msg): log a message of level error to the default logger."""
-    Logger.get().log(LogLevel.error, msg)
-
-
-def log_error_once(msg):
-    """log_error_once(msg): the same, but each text only once."""
-    Logger.get().log(LogLevel.error, msg, LogFrequency.once)
-
-
-def log_fatal(msg):
-    """log_fatal(msg): log a message of level fatal to the default logger."""
-    Logger.get().log(LogLevel.fatal, msg)
-
-
-def log_fatal_once(msg):
-    """log_fatal_once(msg): the same, but each text only once."""
-    Logger.get().log(LogLevel.fatal, msg, LogFrequency.once)
-
+for _name in ("debug", "info", "warn", "error", "fatal"):
+    _level_functions(_name, LogFrequency.always, "", "log a message of level {}{}.")
+    _level_functions(_name, LogFrequency.once, "_once", "the same, but each text only once.")
 
 _default = Logger()
 

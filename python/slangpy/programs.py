@@ -23,10 +23,7 @@ class SlangSession:
 
     def load_module(self, module_name):
         """load_module(module_name): a module by its path, with or without .slang; relative ones are searched in the include paths."""
-        name = os.fspath(module_name)
-        if not name.endswith((".slang", ".slang-module")):
-            name += ".slang"
-        return self.device.load_module(name, self.desc)
+        return self.device.load_module(os.fspath(module_name), self.desc)
 
     def load_module_from_source(self, module_name, source, path=None):
         """load_module_from_source(module_name, source, path=None): a module from Slang text."""
@@ -65,6 +62,18 @@ class SlangEntryPoint:
         self.function = function
         self.name = name or function.name
 
+    @property
+    def stage(self):
+        """Its ShaderStage; none for a plain function."""
+        from .reflection import ShaderStage
+
+        return self.layout.stage if self.layout else ShaderStage.none
+
+    @property
+    def layout(self):
+        """Its EntryPointLayout; None for a plain function."""
+        return next((e for e in self.module.layout.entry_points if e.name == self.function.name), None)
+
     def with_name(self, name):
         """with_name(name): the same under another name."""
         return SlangEntryPoint(self.module, self.function, name)
@@ -89,7 +98,28 @@ def _entry_point(self, name, type_conformances=()):
     return SlangEntryPoint(self, function.type_conformances(list(type_conformances)) if type_conformances else function, name)
 
 
+def _entry_points(self):
+    """The functions with a stage, [shader("compute")] and others, as a list of SlangEntryPoint."""
+    return [SlangEntryPoint(self, self.require_function(e.name), e.name) for e in self.layout.entry_points]
+
+
+def _session(self):
+    """The device's SlangSession."""
+    return self.device.slang_session
+
+
 _slangpy.Module.entry_point = _entry_point
+_slangpy.Module.entry_points = property(_entry_points)
+_slangpy.Module.session = property(_session)
+
+
+def _function_missing(self, name):
+    from .absent import missing
+
+    raise missing("Function", name)
+
+
+_slangpy.Function.__getattr__ = _function_missing
 
 
 class ShaderProgram:
@@ -103,6 +133,11 @@ class ShaderProgram:
         for entry in self.entry_points:
             if not isinstance(entry, SlangEntryPoint):
                 raise TypeError("link_program: argument 'entry_points': expected SlangEntryPoints, got {!r}".format(type(entry)))
+
+    @property
+    def layout(self):
+        """Reflection of the first module: a ProgramLayout."""
+        return self.modules[0].layout
 
     def _only(self, where):
         if not isinstance(self, ShaderProgram):
@@ -123,6 +158,11 @@ class ComputeKernel:
         if entry.module.device is not device:
             raise ValueError("create_compute_kernel: argument 'program': it belongs to another device")
         self.device, self.program, self._function = device, program, entry.function
+
+    @property
+    def pipeline(self):
+        """The ComputePipeline of the program."""
+        return ComputePipeline(self.device, self.program)
 
     def dispatch(self, thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
                  query_pool=None, query_index_before=0, query_index_after=0, **kwargs):
@@ -154,6 +194,12 @@ class ComputePipeline:
         if self.entry_point.module.device is not device:
             raise ValueError("create_compute_pipeline: argument 'program': it belongs to another device")
         self.device, self.program, self.label = device, program, label
+
+    @property
+    def thread_group_size(self):
+        """Threads of a group: [numthreads] as (x, y, z); (64, 1, 1) for a plain function."""
+        layout = self.entry_point.layout
+        return tuple(layout.compute_thread_group_size) if layout else (64, 1, 1)
 
     def __repr__(self):
         return "<slangpy.ComputePipeline {}>".format(self.entry_point.name)

@@ -6,9 +6,10 @@ from typing import Any
 
 from typing_extensions import Self
 
-from . import Device, Function, Module, ShaderCursor as ShaderCursor, TypeReflection, Struct, _ShapeLike
+from . import Device, EntryPointLayout, Function, Module, ProgramLayout, ShaderCursor as ShaderCursor, TypeReflection, Struct, _ShapeLike
 from .encoders import CommandEncoder, QueryPool
 from .enums import CommandQueueType, SlangCompilerOptions
+from .reflection import ShaderStage
 
 __all__ = [
     "SlangSession", "SlangModule", "SlangEntryPoint", "ShaderProgram", "ShaderObject", "ShaderCursor", "ComputeKernel",
@@ -47,6 +48,12 @@ class SlangEntryPoint:
     function: Function
     name: str
     def __init__(self, module: Module, function: Function, name: str | None = None) -> None: ...
+    @property
+    def stage(self) -> ShaderStage:
+        """Its ShaderStage; none for a plain function."""
+    @property
+    def layout(self) -> EntryPointLayout | None:
+        """Its EntryPointLayout; None for a plain function."""
     def with_name(self, name: str) -> SlangEntryPoint:
         """The same under another name."""
     def rename(self, name: str) -> SlangEntryPoint:
@@ -59,12 +66,18 @@ class ShaderProgram:
     modules: list[Module]
     entry_points: list[SlangEntryPoint]
     def __init__(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint]) -> None: ...
+    @property
+    def layout(self) -> ProgramLayout:
+        """Reflection of the first module: a ProgramLayout."""
 
 class ComputeKernel:
     """A program with one entry point, to be dispatched: see Device.create_compute_kernel()."""
     device: Device
     program: ShaderProgram
     def __init__(self, device: Device, program: ShaderProgram) -> None: ...
+    @property
+    def pipeline(self) -> ComputePipeline:
+        """The ComputePipeline of the program."""
     def dispatch(
         self,
         thread_count: _ShapeLike,
@@ -89,6 +102,9 @@ class ComputePipeline:
     label: str | None
     entry_point: SlangEntryPoint
     def __init__(self, device: Device, program: ShaderProgram, label: str | None = None) -> None: ...
+    @property
+    def thread_group_size(self) -> tuple[int, int, int]:
+        """Threads of a group: [numthreads] as (x, y, z); (64, 1, 1) for a plain function."""
 
 class ShaderObject:
     """Values for a program's parameters. ShaderCursor(object) sets them: globals by name, those of an entry point below the

@@ -141,9 +141,22 @@ static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
     return result;
 }
 
+// _buffer_over(type, tensor): the tensor's memory in bytes.
+static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
+    PyObject *type, *object;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "O!O!:storage", &PyType_Type, &type, spyp.tensor, &object)) return NULL;
+    spyp_tensor *t = (spyp_tensor *)object;
+    if (spyp_enter(t->device, "Tensor.storage") < 0) return NULL;
+    spy_tensor *bytes = spyp_buffer_bytes(t, "Tensor.storage");
+    spyp_leave(t->device);
+    return bytes ? spyp_tensor_make((PyTypeObject *)type, t->device, bytes, NULL) : NULL;
+}
+
 static PyMethodDef spyp_buffer_functions[] = {
     { "_buffer_make", spyp_buffer_make, METH_VARARGS,
       "_buffer_make(type, device, dtype, count, zeroed=False, label=None): a tensor of rank 1." },
+    { "_buffer_over", spyp_buffer_over, METH_VARARGS, "_buffer_over(type, tensor): its memory in bytes, shared." },
     { "_buffer_size", spyp_buffer_size, METH_O, "_buffer_size(tensor): bytes on the device." },
     { "_buffer_write", spyp_buffer_write, METH_VARARGS,
       "_buffer_write(tensor, data, offset=0): copy bytes to it." },

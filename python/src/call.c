@@ -80,44 +80,15 @@ void spyp_error_prefix(spyp_call *call, const char *format, ...) {
 }
 
 static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
+    if (!name) name = spyp_argument_name(call->function, position);
     if (name) spyp_error_prefix(call, "%U: argument '%s': ", call->function->name, name);
     else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
 }
 
-// What C's errors recommend, in Python's words.
-static const char *const spyp_advice[][2] = {
-    { "a tensor or spy_out_...", "a Tensor, a ValueRef or a writable array" },
-    { "a tensor or spy_inout_...", "a Tensor, a ValueRef or a writable array" },
-    { "choose one with spy_cast or spy_map", "choose one with map()" },
-    { "spy_cast names", "map() names" },
-    { "(options.globals)", "(see set())" },
-};
-
-// Raises the device's error: C's text without the name of the C function.
+// Raises the device's error, without a name before C's text, which names the function.
 static PyObject *spyp_raise_call(spyp_device *d) {
-    PyObject *type, *value, *trace, *text;
-    if (PyErr_Occurred()) return spyp_raise(d);
-    spyp_raise(d);
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    text = PyObject_Str(value);
-    Py_ssize_t colon = text ? PyUnicode_FindChar(text, ':', 0, PyUnicode_GetLength(text), 1) : -1;
-    const char *bytes = text ? spyp_utf8(text) : NULL;
-    if (bytes && strncmp(bytes, "spy_", 4) == 0 && colon > 0)
-        spyp_replace(&text, PyUnicode_Substring(text, colon + 2, PyUnicode_GetLength(text)));
-    for (size_t i = 0; text && i < sizeof spyp_advice / sizeof *spyp_advice; i++) {
-        PyObject *from = PyUnicode_FromString(spyp_advice[i][0]), *to = PyUnicode_FromString(spyp_advice[i][1]);
-        PyObject *next = from && to ? PyUnicode_Replace(text, from, to, -1) : NULL;
-        Py_XDECREF(from);
-        Py_XDECREF(to);
-        spyp_replace(&text, next);
-    }
-    if (text) PyErr_SetObject(type, text);
-    Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-    return NULL;
+    d->what = NULL;
+    return spyp_raise(d);
 }
 
 // >>arguments
@@ -174,7 +145,11 @@ static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor *
         if (name) word = spyp_utf8(name);
         bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
         bool tensors = word && (strcmp(word, "tensor") == 0 || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor)));
+        bool texture = word && strcmp(word, "texture") == 0;
         Py_XDECREF(name);
+        if (texture)
+            return PyErr_Format(PyExc_ValueError, "%U: argument '_result': 'texture' is not in this version; there are 'numpy' and 'tensor'",
+                                in->call.function->name) ? 0 : -1;
         if (!numpy && !tensors) {
             PyErr_Clear();
             PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected 'numpy', 'tensor', Tensor, NDBuffer or an object to fill, got %R",
@@ -287,7 +262,11 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
 
 // Modules whose files have changed are reloaded before the call; a failure is logged, and the old code stays.
 static void spyp_look_for_changes(spyp_device *d) {
-    if (d->hot_reload && spy_poll_reload(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    const char *what = d->what;
+    if (!d->hot_reload) return;
+    d->what = "hot reload";
+    if (spy_poll_reload(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    d->what = what;
 }
 
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -440,6 +419,9 @@ PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObje
 static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     SPYP_UNUSED(data);
+    spy_resolution *possible = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
+    if (!possible) return spyp_raise_call(f->module->device); // the text would be the error's
+    spy_release_resolution(possible);
     size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);
     char *text = (char *)PyMem_Malloc(size + 1);
     if (!text) return PyErr_NoMemory();

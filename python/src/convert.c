@@ -12,15 +12,16 @@ static int spyp_convert_bool(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
-// The dtype of a Python int is the narrowest of int, int64 and uint64: parameters convert what fits.
+// The dtype of a Python int is the narrowest of int, int64 and uint64: parameters convert what fits. Pointers take an address as
+// a UINT; none is so small that it is an int.
 static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
     int overflow = 0;
     long long n = PyLong_AsLongLongAndOverflow(object, &overflow);
-    SPYP_UNUSED(call);
     if (SPYP_LIKELY(overflow == 0)) {
         if (n == -1 && PyErr_Occurred()) return -1;
-        *arg = spy_arg_i64(NULL, n);
-        if (n >= INT32_MIN && n <= INT32_MAX) arg->dtype = SPY_INT32;
+        bool address = n > INT32_MAX && spyp_function_is(call->function, SPYP_TRAIT_POINTERS);
+        *arg = address ? spy_arg_u64(NULL, (uint64_t)n) : spy_arg_i64(NULL, n);
+        arg->dtype = n >= INT32_MIN && n <= INT32_MAX ? SPY_INT32 : SPY_INT64;
         return 0;
     }
     unsigned long long u = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
@@ -53,6 +54,23 @@ static int spyp_convert_number(spyp_call *call, PyObject *object, spy_arg *arg) 
     }
     int status = whole ? spyp_convert_int(call, number, arg) : spyp_convert_float(call, number, arg);
     Py_DECREF(number);
+    return status;
+}
+
+// What knows where its memory is, for a pointer: .device_address, or .data_ptr() as torch has it.
+static int spyp_convert_address(spyp_call *call, PyObject *object, spy_arg *arg) {
+    PyObject *address = PyObject_GetAttrString(object, PyObject_HasAttrString(object, "device_address") ? "device_address" : "data_ptr");
+    if (address && PyCallable_Check(address)) spyp_replace(&address, PyObject_CallNoArgs(address));
+    if (!address) call->foreign = true;
+    int status = address ? 0 : -1;
+    unsigned long long number = address && PyLong_Check(address) ? PyLong_AsUnsignedLongLong(address) : 0;
+    if (address && (!PyLong_Check(address) || PyErr_Occurred())) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "expected an address of 64 bits from %R, got %R", (PyObject *)Py_TYPE(object), address);
+        status = -1;
+    }
+    Py_XDECREF(address);
+    *arg = spy_arg_u64(NULL, number);
     return status;
 }
 
@@ -131,8 +149,50 @@ static void *spyp_list_fill(PyObject *object, spy_dtype dtype, void *at) {
     return (char *)at + spy_dtype_size_bytes(dtype);
 }
 
+static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg);
+
+// The values of one field in all dicts of a list, as a list; NULL with an error.
+static PyObject *spyp_column(PyObject *rows, Py_ssize_t n, PyObject *key, Py_ssize_t fields) {
+    PyObject *column = PyList_New(0);
+    for (Py_ssize_t i = 0; column && i < n; i++) {
+        PyObject *row = PySequence_GetItem(rows, i);
+        PyObject *value = row && PyDict_Check(row) && PyDict_Size(row) == fields ? PyDict_GetItemWithError(row, key) : NULL;
+        if (!value && !PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "expected a list of dicts with the same fields: item %zd is not like item 0, which has %R", i, key);
+        if (!value || PyList_Append(column, value) < 0) Py_CLEAR(column);
+        Py_XDECREF(row);
+    }
+    return column;
+}
+
+// A list of dicts is a dict of lists: one dimension of structs.
+static int spyp_convert_dicts(spyp_call *call, PyObject *rows, PyObject *first, spy_arg *arg) {
+    PyObject *columns = PyDict_New(), *key, *value;
+    Py_ssize_t at = 0, n = PySequence_Size(rows), fields = PyDict_Size(first);
+    int status = columns ? spyp_arena_keep(&call->arena, columns) : -1;
+    while (status == 0 && PyDict_Next(first, &at, &key, &value)) {
+        PyObject *column = spyp_column(rows, n, key, fields);
+        if (column && PyUnicode_CompareWithASCIIString(key, "_type") == 0) {
+            Py_ssize_t same = PySequence_Count(column, value);
+            spyp_replace(&column, Py_NewRef(value));
+            if (same >= 0 && same < n) PyErr_SetString(PyExc_ValueError, "expected a list of dicts with the same '_type'");
+        }
+        status = column && !PyErr_Occurred() ? PyDict_SetItem(columns, key, column) : -1;
+        Py_XDECREF(column);
+    }
+    Py_XDECREF(columns);
+    return status == 0 ? spyp_convert_dict(call, columns, arg) : -1;
+}
+
 static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_listing listing;
+    PyObject *first = PySequence_Size(object) > 0 ? PySequence_GetItem(object, 0) : NULL;
+    if (first && PyDict_Check(first)) {
+        int status = spyp_convert_dicts(call, object, first, arg);
+        Py_DECREF(first);
+        return status;
+    }
+    Py_XDECREF(first);
     memset(&listing, 0, sizeof listing);
     if (!spyp_list_measure(object, 0, &listing)) {
         if (PyErr_Occurred()) return -1;
@@ -288,9 +348,9 @@ static const spyp_converter spyp_converter_table[] = {
     { "bool", spyp_convert_bool },     { "int", spyp_convert_int },      { "float", spyp_convert_float },
     { "list", spyp_convert_list },     { "struct", spyp_convert_dict },  { "tensor", spyp_convert_tensor },
     { "vector or matrix", spyp_convert_math }, { "array", spyp_convert_array }, { "object", spyp_convert_this },
-    { "number", spyp_convert_number },
+    { "number", spyp_convert_number }, { "address", spyp_convert_address },
 };
-enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS, NUMBER };
+enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS, NUMBER, ADDRESS };
 
 const spyp_converter *spyp_converter_of(PyObject *object) {
     spyp_math_info info;
@@ -308,6 +368,8 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];
     if (!class_itself && (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__"))) return &spyp_converter_table[NUMBER];
+    if (!class_itself && (PyObject_HasAttrString(object, "device_address") || PyObject_HasAttrString(object, "data_ptr")))
+        return &spyp_converter_table[ADDRESS];
     PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     return NULL;
 }

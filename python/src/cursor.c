@@ -65,10 +65,39 @@ PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *ow
     return (PyObject *)c;
 }
 
+// SlangPy's BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a buffer as elements of a type, and
+// BufferCursor(device_type, element_layout, size) has memory of its own for as many.
+static PyObject *spyp_cursor_typed(PyObject *args) {
+    PyObject *ignored, *layout, *buffer, *load = NULL;
+    spyp_module *module;
+    if (!PyArg_ParseTuple(args, "OOO|O:BufferCursor", &ignored, &layout, &buffer, &load)) return NULL;
+    const spy_type_info *info = spyp_reflection_type(layout, &module);
+    if (!info) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "BufferCursor: argument 'element_layout': expected a TypeLayoutReflection, got %R",
+                         (PyObject *)Py_TYPE(layout));
+        return NULL;
+    }
+    PyObject *tensor = NULL;
+    if (PyLong_Check(buffer)) {
+        tensor = PyObject_CallMethod((PyObject *)spyp.tensor, "zeros", "OOO", (PyObject *)module->device, buffer, layout);
+    } else if (PyObject_TypeCheck(buffer, spyp.tensor)) {
+        spy_tensor_info of = spy_get_tensor_info(((spyp_tensor *)buffer)->tensor);
+        size_t bytes = (size_t)of.element_count * of.element_size_bytes, each = info->device_stride_bytes;
+        tensor = PyObject_CallFunction((PyObject *)spyp.tensor, "OO(n)", buffer, layout, (Py_ssize_t)(each ? bytes / each : 0));
+    } else {
+        PyErr_Format(PyExc_TypeError, "BufferCursor: argument 'buffer': expected a Buffer or a number of elements, got %R", (PyObject *)Py_TYPE(buffer));
+    }
+    PyObject *cursor = tensor ? PyObject_CallMethod(tensor, "cursor", NULL) : NULL;
+    Py_XDECREF(tensor);
+    return cursor;
+}
+
 // BufferCursor(tensor, start=0, count=None)
 static PyObject *spyp_cursor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *first = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
     SPYP_UNUSED(type);
+    if (first && !PyObject_TypeCheck(first, spyp.tensor) && PyTuple_Size(args) > 2) return spyp_cursor_typed(args);
     if (!first || !PyObject_TypeCheck(first, spyp.tensor))
         return PyErr_Format(PyExc_TypeError, "BufferCursor: argument 'tensor': expected a Tensor, got %R",
                             first ? (PyObject *)Py_TYPE(first) : Py_None);
@@ -95,11 +124,7 @@ static bool spyp_place_find(spyp_place *p, spy_cursor *at) {
         p->loads = p->range->loads;
         return true;
     }
-    spy_error error = spy_take_error(p->range->device->device);
-    PyObject *kind = error.code == SPY_ERROR_OUT_OF_RANGE ? PyExc_IndexError
-                     : error.code == SPY_ERROR_NOT_FOUND  ? PyExc_KeyError
-                                                          : spyp_exception_of(error.code);
-    if (!PyErr_Occurred()) PyErr_SetString(kind, error.message);
+    spyp_raise_index(p->range->device);
     return false;
 }
 
@@ -552,7 +577,9 @@ static PyType_Slot spyp_cursor_slots[] = {
     { Py_tp_doc,
       (void *)"BufferCursor(tensor, start=0, count=None): elements of a tensor in a copy on the host. "
               "cursor[i] is a "
-              "BufferElementCursor, cursor[i] = value writes one; apply() copies back what was written." },
+              "BufferElementCursor, cursor[i] = value writes one; apply() copies back what was written. "
+              "BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a Buffer as elements of a type; "
+              "BufferCursor(device_type, element_layout, size) makes memory for as many." },
     { Py_tp_new, (void *)spyp_cursor_new },
     { Py_tp_dealloc, (void *)spyp_cursor_dealloc },
     { Py_tp_traverse, (void *)spyp_cursor_traverse },

@@ -29,6 +29,7 @@ int spyp_enter(spyp_device *d, const char *what) {
         if (d->depth) spyp_wait_turn(d);
         d->owner = me;
         d->depth = 1;
+        d->what = what;
         if (SPYP_LIKELY(d->device != NULL)) return 0;
         spyp_leave(d);
     }
@@ -50,12 +51,6 @@ void spyp_leave(spyp_device *d) {
     PyThread_release_lock(d->turn);
 }
 
-PyObject *spyp_raise(spyp_device *d) {
-    spy_error error = spy_take_error(d ? d->device : NULL);
-    if (error.code == SPY_OK && d) error = spy_take_error(NULL);
-    return spyp_raise_status(error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code, error.message);
-}
-
 // In slices, so that Ctrl-C is heard.
 int spyp_wait(spyp_device *d) {
     spy_submit_id id = spy_flush(d->device);
@@ -63,7 +58,7 @@ int spyp_wait(spyp_device *d) {
     if (!id) { // nothing was ever submitted, or it failed
         spy_error error = spy_take_error(d->device);
         if (error.code == SPY_OK) return 0;
-        spyp_raise_status(error.code, error.message);
+        spyp_raise_status(error.code, error.message, d->what);
         return -1;
     }
     while (status == SPY_ERROR_NOT_READY) {
@@ -114,13 +109,11 @@ static void spyp_log(spyp_device *d, long level, PyObject *text) {
     Py_XDECREF(function);
 }
 
-// An error that is being raised is told by the exception; the log gets it as a debug message, but for what the compiler
-// says, which is logged as well.
+// An error that is being raised is told by the exception; the log gets it as a debug message.
 static void spyp_release_held(spyp_device *d) {
     PyObject *text = d->held;
-    bool raised = PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.compile_error);
     d->held = NULL;
-    spyp_log(d, raised ? SPY_LOG_DEBUG : SPY_LOG_ERROR, text);
+    spyp_log(d, PyErr_Occurred() ? SPY_LOG_DEBUG : SPY_LOG_ERROR, text);
     Py_DECREF(text);
 }
 
@@ -133,8 +126,9 @@ static void spyp_on_log(spy_log_level level, const char *message, void *user_dat
         if (!line || PyList_Append(d->printed, line) < 0) PyErr_Clear();
         Py_XDECREF(line);
     } else {
-        PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
-        if (text && level == SPY_LOG_ERROR && d->depth && d->owner == PyThread_get_thread_ident()) {
+        bool ours = d->depth && d->owner == PyThread_get_thread_ident();
+        PyObject *text = spyp_translate(message, ours ? d->what : NULL, false);
+        if (text && level == SPY_LOG_ERROR && ours) {
             PyObject *first = d->held;
             d->held = Py_NewRef(text);
             if (first) spyp_log(d, SPY_LOG_ERROR, first);
@@ -292,7 +286,8 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         d->depth = 1;
         d->device = spy_create_device(desc);
         if (!d->device) {
-            spyp_raise(NULL);
+            spy_error error = spy_take_error(NULL);
+            spyp_raise_status(error.code, error.message, "create_device");
             status = -1;
         }
         spyp_leave(d);
@@ -451,7 +446,7 @@ static PyObject *spyp_device_submit(PyObject *self, PyObject *ignored) {
     spy_submit_id id = spy_flush(d->device);
     spy_error error = { SPY_OK, "" };
     if (!id) error = spy_take_error(d->device);
-    if (error.code != SPY_OK) spyp_raise_status(error.code, error.message);
+    if (error.code != SPY_OK) spyp_raise_status(error.code, error.message, d->what);
     spyp_leave(d);
     return error.code == SPY_OK ? PyLong_FromUnsignedLongLong(id) : NULL;
 }
@@ -673,7 +668,7 @@ static PyObject *spyp_enumerate(PyObject *self, PyObject *args) {
     if (!backend) return NULL;
     size_t count = spy_enumerate_adapters(backend, infos, 32);
     spy_error error = spy_take_error(NULL);
-    if (!count && error.code != SPY_OK) return spyp_raise_status(error.code, error.message);
+    if (!count && error.code != SPY_OK) return spyp_raise_status(error.code, error.message, "enumerate_adapters");
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < count && i < 32; i++) {
         PyObject *info = spyp_info_dict(&infos[i]);

@@ -427,7 +427,9 @@ static PyMemberDef spyp_function_members[] = {
 
 static PyType_Slot spyp_function_slots[] = {
     { Py_tp_doc, (void *)"A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; "
-                         "_result= says where the result goes, _append_to= records, _thread_count= adds threads." },
+                         "_result= says where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a "
+                         "buffer, an address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension "
+                         "of structs." },
     { Py_tp_dealloc, (void *)spyp_function_dealloc },
     { Py_tp_traverse, (void *)spyp_function_traverse },
     { Py_tp_clear, (void *)spyp_function_clear },

@@ -126,66 +126,15 @@ Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags) {
     return view;
 }
 
-// >>exceptions
-
-static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second) {
-    PyObject *bases = second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
-    PyObject *type = bases ? PyErr_NewExceptionWithDoc(name, doc, bases, NULL) : NULL;
-    Py_XDECREF(bases);
-    if (type && PyModule_AddObjectRef(module, strrchr(name, '.') + 1, type) < 0) Py_CLEAR(type);
-    return type;
-}
-
-static int spyp_exceptions_ready(PyObject *module) {
-    spyp.error = spyp_exception_add(module, "slangpy.Error",
-                                    "An error of the library: what was asked, what was expected, what came.",
-                                    PyExc_RuntimeError, NULL);
-    if (!spyp.error) return -1;
-    spyp.type_error = spyp_exception_add(module, "slangpy.ArgumentTypeError",
-                                         "A type that does not fit. Also a TypeError.", spyp.error, PyExc_TypeError);
-    spyp.value_error = spyp_exception_add(module, "slangpy.ArgumentValueError",
-                                          "A value, shape or number of arguments that does not fit. Also a ValueError.",
-                                          spyp.error, PyExc_ValueError);
-    spyp.lookup_error = spyp_exception_add(module, "slangpy.NameNotFoundError",
-                                           "A name, file or object that was not found. Also a LookupError.", spyp.error,
-                                           PyExc_LookupError);
-    spyp.compile_error = spyp_exception_add(module, "slangpy.SlangCompileError",
-                                            "Slang code that does not compile: the compiler's text, with file and line.",
-                                            spyp.error, NULL);
-    spyp.attribute_error = PyExc_AttributeError;
-    return spyp.compile_error && spyp.type_error && spyp.value_error && spyp.lookup_error ? 0 : -1;
-}
-
-PyObject *spyp_exception_of(spy_status status) {
-    switch (status) {
-    case SPY_ERROR_TYPE_MISMATCH:
-    case SPY_ERROR_AMBIGUOUS: return spyp.type_error;
-    case SPY_ERROR_INVALID_ARGUMENT:
-    case SPY_ERROR_SHAPE_MISMATCH:
-    case SPY_ERROR_OUT_OF_RANGE: return spyp.value_error;
-    case SPY_ERROR_NOT_FOUND: return spyp.lookup_error;
-    case SPY_ERROR_COMPILE: return spyp.compile_error;
-    case SPY_ERROR_OUT_OF_MEMORY: return PyExc_MemoryError;
-    default: return spyp.error;
-    }
-}
-
-PyObject *spyp_raise_status(spy_status status, const char *message) {
-    if (!PyErr_Occurred()) // a callback's own error says more
-        PyErr_SetString(spyp_exception_of(status), message && *message ? message : spy_status_text(status));
-    return NULL;
-}
-
 // >>names
 
-static int spyp_names_ready(void) {
+static int spyp_strings_ready(void) {
     static const struct {
         PyObject **at;
         const char *text;
     } names[] = {
         { &spyp.s_result, "_result" },
         { &spyp.s_append_to, "_append_to" },
-        { &spyp.s_thread_count, "_thread_count" },
         { &spyp.s_type, "_type" },
         { &spyp.s_get_this, "get_this" },
         { &spyp.s_update_this, "update_this" },
@@ -195,8 +144,6 @@ static int spyp_names_ready(void) {
         { &spyp.s_array_interface, "__array_interface__" },
         { &spyp.s_dtype, "dtype" },
         { &spyp.s_name, "name" },
-        { &spyp.s_this, "this" },
-        { &spyp.s_signature, "slangpy_signature" },
         { &spyp.s_to_cursor, "to_cursor" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -224,11 +171,11 @@ static int spyp_module_exec(PyObject *module) {
         return -1;
     }
     spyp.module = module;
-    if (spyp_names_ready() < 0 || spyp_exceptions_ready(module) < 0 || spyp_device_ready(module) < 0 ||
-        spyp_modules_ready(module) < 0 || spyp_function_ready(module) < 0 || spyp_tensor_ready(module) < 0 ||
+    if (spyp_strings_ready() < 0 || spyp_errors_ready(module) < 0 || spyp_device_ready(module) < 0 ||
+        spyp_modules_ready(module) < 0 || spyp_function_ready(module) < 0 || spyp_shape_ready(module) < 0 || spyp_tensor_ready(module) < 0 ||
         spyp_values_ready(module) < 0 || spyp_buffer_ready(module) < 0 || spyp_encoder_ready(module) < 0 ||
         spyp_math_ready(module) < 0 || spyp_reflection_ready(module) < 0 || spyp_resolve_ready(module) < 0 ||
-        spyp_extension_ready(module) < 0)
+        spyp_extension_ready(module) < 0 || spyp_names_ready() < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
 }

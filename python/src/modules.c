@@ -93,7 +93,7 @@ static void spyp_struct_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
-// A method, constructor or nested type: looked up as "Struct::name".
+// A method, constructor, nested type or constant: looked up as "Struct::name".
 static PyObject *spyp_struct_find(spyp_struct *s, PyObject *name) {
     PyObject *path = PyUnicode_FromFormat("%U::%U", s->name, name);
     PyObject *found = path ? spyp_module_find(s->module, path) : NULL;
@@ -120,7 +120,7 @@ static PyObject *spyp_struct_item(PyObject *self, PyObject *name) {
         return PyErr_Format(PyExc_TypeError, "Struct: expected a name in brackets, got %R", (PyObject *)Py_TYPE(name));
     PyObject *value = spyp_struct_find((spyp_struct *)self, name);
     if (!value && !PyErr_Occurred())
-        PyErr_Format(PyExc_KeyError, "Type '%U' has no function or type named '%U'", ((spyp_struct *)self)->name, name);
+        PyErr_Format(spyp.lookup_error, "Type '%U' has no function or type named '%U'", ((spyp_struct *)self)->name, name);
     return value;
 }
 
@@ -298,6 +298,19 @@ static void spyp_module_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
+// What C's text says beyond the missing name: ", did you mean 'add'?", ": it is ...", or nothing. A new str.
+static PyObject *spyp_module_hint(const char *message, const char *name) {
+    static const char missing[] = "has no function '";
+    const char *rest = strstr(message, missing);
+    if (!rest) {
+        PyObject *text = spyp_translate(message, NULL, true), *hint = text ? spyp_format(": %U", text) : NULL;
+        Py_XDECREF(text);
+        return hint;
+    }
+    rest += sizeof missing - 1 + strlen(name);
+    return PyUnicode_FromString(*rest ? rest + 1 : rest);
+}
+
 // Inside the device. NULL without an error: nothing of that name; *why (may be NULL) then says what is near.
 static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **why) {
     const char *text = spyp_utf8(name);
@@ -313,9 +326,11 @@ static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **
     if (!function) error = spy_take_error(d->device);
     d->quiet = false;
     if (function) return spyp_function_make(m, function, name);
-    if (error.code != SPY_ERROR_NOT_FOUND) return spyp_raise_status(error.code, error.message);
-    if (why) *why = PyUnicode_FromString(error.message);
-    return NULL;
+    if (error.code != SPY_ERROR_NOT_FOUND) return spyp_raise_status(error.code, error.message, d->what);
+    PyObject *hint = spyp_module_hint(error.message, text), *constant = hint ? spyp_module_constant(m, text) : NULL;
+    if (why && !constant && !PyErr_Occurred()) *why = Py_NewRef(hint);
+    Py_XDECREF(hint);
+    return constant;
 }
 
 static PyObject *spyp_module_find_why(spyp_module *m, PyObject *name, PyObject **why) {
@@ -325,7 +340,8 @@ static PyObject *spyp_module_find_why(spyp_module *m, PyObject *name, PyObject *
     if (spyp_enter(m->device, "Module") < 0) return NULL;
     found = spyp_module_look_up(m, name, why);
     spyp_leave(m->device);
-    if (found && PyDict_SetItem(m->found, name, found) < 0) Py_CLEAR(found);
+    bool lasts = found && (PyObject_TypeCheck(found, spyp.function) || PyObject_TypeCheck(found, spyp.struct_type)); // a reload changes constants
+    if (lasts && PyDict_SetItem(m->found, name, found) < 0) Py_CLEAR(found);
     return found;
 }
 
@@ -335,7 +351,7 @@ PyObject *spyp_module_find(spyp_module *m, PyObject *name) {
 
 static PyObject *spyp_module_missing(spyp_module *m, PyObject *name, PyObject *why, PyObject *exception) {
     if (!PyErr_Occurred())
-        PyErr_Format(exception, "Module '%U' has no function or type named '%U'%s%V", m->name, name, why ? ": " : "", why, "");
+        PyErr_Format(exception, "Module '%U' has no function or type named '%U'%V", m->name, name, why, "");
     Py_XDECREF(why);
     return NULL;
 }
@@ -355,7 +371,7 @@ static PyObject *spyp_module_item(PyObject *self, PyObject *name) {
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Module: expected a name in brackets, got %R", (PyObject *)Py_TYPE(name));
     PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
-    return value ? value : spyp_module_missing((spyp_module *)self, name, why, PyExc_KeyError);
+    return value ? value : spyp_module_missing((spyp_module *)self, name, why, spyp.lookup_error);
 }
 
 // find_function and its like: `kind` is what must come; `required`: raises instead of giving None.
@@ -365,9 +381,9 @@ static PyObject *spyp_module_find_kind(PyObject *self, PyObject *name, PyTypeObj
         return PyErr_Format(PyExc_TypeError, "Module: expected the name of a %s, got %R", what, (PyObject *)Py_TYPE(name));
     PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
     if (value && !PyObject_TypeCheck(value, kind)) {
+        const char *is = PyObject_TypeCheck(value, spyp.function) ? "function" : PyObject_TypeCheck(value, spyp.struct_type) ? "type" : "constant";
         Py_CLEAR(value);
-        if (required) return PyErr_Format(PyExc_ValueError, "Module '%U': '%U' is a %s; expected a %s", ((spyp_module *)self)->name, name,
-                                          kind == spyp.function ? "type" : "function", what);
+        if (required) return PyErr_Format(PyExc_ValueError, "Module '%U': '%U' is a %s; expected a %s", ((spyp_module *)self)->name, name, is, what);
     }
     if (!value && PyErr_Occurred()) return NULL;
     if (value || required) {
@@ -612,9 +628,16 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
         PyErr_Clear();
         return PyErr_Format(PyExc_TypeError, "%s: argument 'path': expected a path, got %R", where, (PyObject *)Py_TYPE(path));
     }
-    desc.path = PyBytes_AsString(bytes);
-    PyObject *module = spyp_load(d, where, &desc, options, link);
-    Py_DECREF(bytes);
+    const char *name = PyBytes_AsString(bytes);
+    for (const char *p = name; *p; p++)
+        if (*p == '/' || *p == '\\') name = p + 1;
+    if (!strchr(name, '.')) { // "example" is example.slang
+        PyObject *full = PyBytes_FromFormat("%s.slang", PyBytes_AsString(bytes));
+        spyp_replace(&bytes, full);
+    }
+    desc.path = bytes ? PyBytes_AsString(bytes) : NULL;
+    PyObject *module = bytes ? spyp_load(d, where, &desc, options, link) : NULL;
+    Py_XDECREF(bytes);
     return module;
 }
 
@@ -729,7 +752,7 @@ spyp_module *spyp_module_default(spyp_device *d) {
 
 static PyMethodDef spyp_module_methods_table[] = {
     { "load_from_file", SPYP_FUNC(spyp_module_load_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-      "load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file. `options`: strict_broadcasting, "
+      "load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting, "
       "defines, include_paths, optimization ..." },
     { "load_from_source", SPYP_FUNC(spyp_module_load_source), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_source(device, name, source, options={}, link=[]): load Slang text." },

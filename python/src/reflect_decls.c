@@ -5,7 +5,7 @@
 
 // >>constants and modifiers
 
-static PyObject *spyp_constant_read(const spy_constant *c) {
+PyObject *spyp_constant_read(const spy_constant *c) {
     switch (c->kind) {
     case SPY_CONSTANT_INT: return PyLong_FromLongLong(c->int_value);
     case SPY_CONSTANT_FLOAT: return PyFloat_FromDouble(c->float_value);
@@ -161,8 +161,15 @@ static PyObject *spyp_decl_find(PyObject *self, PyObject *kind, PyObject *name, 
     return found ? found : Py_NewRef(Py_None);
 }
 
-static PyObject *spyp_decl_find_children(PyObject *self, PyObject *kind) {
+static PyObject *spyp_decl_children_of_kind(PyObject *self, PyObject *kind) {
     return spyp_decl_find(self, kind, NULL, false);
+}
+
+static PyObject *spyp_decl_find_children(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "kind", "child_name", NULL };
+    PyObject *kind, *name = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|U:find_children_of_kind", names, &kind, &name)) return NULL;
+    return spyp_decl_find(self, kind, name, false);
 }
 
 static PyObject *spyp_decl_find_first(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -195,8 +202,9 @@ static PyMethodDef spyp_decl_methods[] = {
     { "as_type", spyp_decl_as_type, METH_NOARGS, "as_type(): the TypeReflection of a struct, enum, interface or alias." },
     { "as_function", spyp_decl_as_function, METH_NOARGS, "as_function(): the FunctionReflection of a function or method." },
     { "as_variable", spyp_decl_as_variable, METH_NOARGS, "as_variable(): the VariableReflection of a field, parameter or variable." },
-    { "find_children_of_kind", spyp_decl_find_children, METH_O, "find_children_of_kind(kind): a list of DeclReflections." },
-    { "children_of_kind", spyp_decl_find_children, METH_O, "children_of_kind(kind): as find_children_of_kind." },
+    { "find_children_of_kind", SPYP_FUNC(spyp_decl_find_children), METH_VARARGS | METH_KEYWORDS,
+      "find_children_of_kind(kind, child_name=...): a list of DeclReflections, all or those of one name." },
+    { "children_of_kind", spyp_decl_children_of_kind, METH_O, "children_of_kind(kind): a list of DeclReflections." },
     { "find_first_child_of_kind", SPYP_FUNC(spyp_decl_find_first), METH_VARARGS | METH_KEYWORDS,
       "find_first_child_of_kind(kind, child_name=...): a DeclReflection, or None." },
     { NULL, NULL, 0, NULL },

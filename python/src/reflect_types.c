@@ -209,7 +209,7 @@ static PyObject *spyp_type_implements(PyObject *self, PyObject *super) {
     spy_error error = { SPY_OK, "" };
     if (!yes) error = spy_take_error(r->module->device->device);
     spyp_leave(r->module->device);
-    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message);
+    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message, "implements");
 }
 
 static const spy_decl *spyp_field_of(const spy_type_info *info, const char *name, size_t size) {

@@ -272,7 +272,7 @@ static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, u
     spy_error error = { SPY_OK, "" };
     if (!decl) error = spy_take_error(d->device);
     d->quiet = false;
-    if (!decl && error.code != SPY_ERROR_NOT_FOUND) spyp_raise_status(error.code, error.message);
+    if (!decl && error.code != SPY_ERROR_NOT_FOUND) spyp_raise_status(error.code, error.message, "reflection");
     spyp_leave(d);
     return decl && kinds >> decl->kind & 1 ? decl : NULL;
 }
@@ -357,7 +357,7 @@ static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args) {
     spy_error error = { SPY_OK, "" };
     if (!yes) error = spy_take_error(m->device->device);
     spyp_leave(m->device);
-    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message);
+    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message, "is_sub_type");
 }
 
 static PyObject *spyp_program_parameters(spyp_reflection *r) {

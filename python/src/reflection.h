@@ -72,6 +72,7 @@ int spyp_reflection_open(spyp_reflection *r, const char *what);
 PyObject *spyp_enum(const char *name, long value); // a member of an enum of slangpy.reflection
 // A list of objects for those of the declarations whose kinds are among `kinds` (bits of 1 << kind).
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
+PyObject *spyp_constant_read(const spy_constant *constant); // None: none
 PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl may be NULL
 // The type of a Struct, TypeReflection, TypeLayoutReflection or name; NULL with an error. Takes no reference.
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);

@@ -5,6 +5,8 @@
 //   call.c        vectorcall: Python arguments to spy_call     convert.c  a converter for each kind of Python value
 //   arrays.c      buffer protocol, DLPack, CUDA arrays         result.c   results to Python values
 //   tensor.c      Tensor and NDBuffer                          values.c   generators, references, packed arguments
+//   shape.c       Shape                                        errors.c   C's errors in Python's words
+//   names.c       dir() and constants
 //   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
 //   math_*.c      float3, float4x4, ...
 #ifndef SPYP_H
@@ -29,8 +31,8 @@ typedef struct spyp_state {
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
         *packed, *recorder, *encoder, *commands;
     // interned names
-    PyObject *s_result, *s_append_to, *s_thread_count, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
-        *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_this, *s_signature;
+    PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
+        *s_cuda_array, *s_array_interface, *s_dtype, *s_name;
     PyTypeObject *reflections[10], *binding, *resolution; // reflections: by spyp_reflected
     PyObject *s_to_cursor;
     PyObject *python_types, *cursor_types; // dict: type -> function(value), see extension.c
@@ -47,6 +49,7 @@ typedef struct spyp_device {
     PyObject_HEAD
     spy_device *device; // NULL: closed
     unsigned long owner;      // thread that is inside
+    const char *what;         // what is being done, for errors; NULL: the text says it
     uint32_t depth;           // of its entries: callbacks may use the device again; these two are read and written under the GIL
     uint32_t waiting;         // threads that wait for their turn
     bool woken;               // one of them has been told
@@ -199,16 +202,23 @@ void spyp_error_prefix(spyp_call *call, const char *format, ...);
 // other threads without the GIL.
 int spyp_enter(spyp_device *device, const char *what);
 void spyp_leave(spyp_device *device);
-// Raises the device's error (NULL: the thread's). Always NULL.
-PyObject *spyp_raise(spyp_device *device);
-PyObject *spyp_raise_status(spy_status status, const char *message);
 // Waits for all work with Ctrl-C in between; -1 with an error set. Inside enter/leave.
 int spyp_wait(spyp_device *device);
 spyp_device *spyp_device_of(PyObject *object, const char *what); // borrowed; NULL with TypeError
-PyObject *spyp_exception_of(spy_status status); // borrowed
 // A list of paths, or of strings, as C strings in the arena; 0, or -1 with an error.
 int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count);
 int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const char *what, const char *const **out, size_t *count);
+
+// >>errors
+
+int spyp_errors_ready(PyObject *module);
+// Raises the device's error (NULL: the thread's). Always NULL.
+PyObject *spyp_raise(spyp_device *device);
+PyObject *spyp_raise_index(spyp_device *device); // out of range: IndexError
+// The same for a status and C's text; `what`: the Python function, in place of C's name (NULL: neither).
+PyObject *spyp_raise_status(spy_status status, const char *message, const char *what);
+// C's text in Python's words; `all`: also behind the name it begins with. A new reference.
+PyObject *spyp_translate(const char *text, const char *what, bool all);
 
 // >>modules
 
@@ -255,8 +265,11 @@ PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 // What some overload of the function does; found out by reflection when first asked.
 #define SPYP_TRAIT_KNOWN 1u
 #define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
+#define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
+// What the parameter of that position is called; NULL: not known, or overloads do not agree. An error that is set stays.
+const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
 // The parameter of that position (the bound instance not counted) that `dict` has an entry for; borrowed, or NULL.
 PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
@@ -280,6 +293,9 @@ PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs
 const spyp_converter *spyp_extension_converter(PyObject *object);
 // What such a value is in memory (a new reference); NULL without an error: itself.
 PyObject *spyp_extension_value(PyObject *object);
+
+// The value of a constant or of an enum's case, by its path; NULL without an error: there is none. Inside the device. names.c
+PyObject *spyp_module_constant(spyp_module *module, const char *path);
 
 // >>results
 
@@ -344,6 +360,7 @@ int spyp_give_updates(spyp_call *call);
 int spyp_device_ready(PyObject *module);
 int spyp_modules_ready(PyObject *module);
 int spyp_function_ready(PyObject *module);
+int spyp_shape_ready(PyObject *module);
 int spyp_tensor_ready(PyObject *module);
 int spyp_values_ready(PyObject *module);
 int spyp_buffer_ready(PyObject *module);
@@ -351,6 +368,7 @@ int spyp_encoder_ready(PyObject *module);
 int spyp_reflection_ready(PyObject *module);
 int spyp_resolve_ready(PyObject *module);
 int spyp_extension_ready(PyObject *module);
+int spyp_names_ready(void);
 // >>helpers of all files
 
 PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference

@@ -13,17 +13,13 @@ typedef struct spyp_generator {
     spy_grid_desc grid;
     spy_random_desc random;
     float low, high;
-    int dims; // of the parameter that it is for; -1: as the parameter says
 } spyp_generator;
 
 static const char *const spyp_generator_names[] = { "call_id", "thread_id", "grid", "wang_hash", "rand_float" };
 
 static spyp_generator *spyp_generator_make(int kind) {
     spyp_generator *g = (spyp_generator *)spyp_alloc(spyp.generator);
-    if (g) {
-        g->kind = kind;
-        g->dims = -1;
-    }
+    if (g) g->kind = kind;
     return g;
 }
 
@@ -37,9 +33,7 @@ static PyObject *spyp_ids(PyObject *args, PyObject *kwargs, int kind) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|i", names, &dims)) return NULL;
     if (dims < -1 || dims == 0 || dims > SPY_MAX_RANK)
         return PyErr_Format(PyExc_ValueError, "%s: argument 'dims': expected -1 or 1 to %d, got %d", spyp_generator_names[kind], SPY_MAX_RANK, dims);
-    spyp_generator *g = spyp_generator_make(kind);
-    if (g) g->dims = dims;
-    return (PyObject *)g;
+    return (PyObject *)spyp_generator_make(kind); // the parameter says its size
 }
 
 static PyObject *spyp_call_id(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -451,6 +445,13 @@ static bool spyp_has_doubles(const spy_type_info *info) {
     return false;
 }
 
+static bool spyp_has_pointers(const spy_type_info *info, int depth) {
+    bool found = info && info->kind == SPY_TYPE_POINTER;
+    if (!info || depth == 16) return found;
+    for (uint32_t i = 0; !found && i < info->field_count; i++) found = spyp_has_pointers(info->fields[i].type, depth + 1);
+    return found || (info->kind == SPY_TYPE_ARRAY && spyp_has_pointers(info->element, depth + 1));
+}
+
 // The first declaration of the function; NULL: reflection does not know it. Enters the device.
 static const spy_decl *spyp_function_decl(spyp_function *f) {
     char path[512];
@@ -482,10 +483,12 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
     f->traits = SPYP_TRAIT_KNOWN | (decl ? 0 : SPYP_TRAIT_CHANGES);
     for (; decl; decl = spy_next_overload(decl)) {
         if (decl->flags & SPY_DECL_MUTATING) f->traits |= SPYP_TRAIT_CHANGES;
+        if (decl->kind == SPY_DECL_METHOD && decl->parent && spyp_has_pointers(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
         for (uint32_t i = 0; i < decl->child_count; i++) {
             if (decl->children[i].kind != SPY_DECL_PARAMETER) continue;
             if (decl->children[i].flags & SPY_DECL_OUT) f->traits |= SPYP_TRAIT_CHANGES;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
+            if (spyp_has_pointers(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
         }
     }
     return f->traits & trait;
@@ -497,6 +500,22 @@ static const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssiz
     for (uint32_t i = 0; i < decl->child_count; i++)
         if (decl->children[i].kind == SPY_DECL_PARAMETER && position-- == 0) return decl->children[i].name;
     return NULL;
+}
+
+const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
+    PyObject *type, *value, *trace;
+    const char *name = position < 0 ? "this" : NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    for (const spy_decl *decl = name ? NULL : spyp_function_decl(f); decl; decl = spy_next_overload(decl)) {
+        const char *here = spyp_parameter_name(decl, f->chain && f->chain->self, position);
+        if (here && name && strcmp(here, name) != 0) {
+            name = NULL; // overloads do not agree
+            break;
+        }
+        if (here) name = here;
+    }
+    PyErr_Restore(type, value, trace);
+    return name;
 }
 
 PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) {
@@ -627,6 +646,8 @@ static void spyp_recorder_dealloc(PyObject *self) {
 
 static PyMethodDef spyp_recorder_methods[] = {
     { "write", spyp_recorder_write, METH_O, "write(value): set the place; write(dict) at the root: set several." },
+    { "find_field", spyp_recorder_get, METH_O, "find_field(name): the place of a field: cursor[name]." },
+    { "find_element", spyp_recorder_get, METH_O, "find_element(index): the place of an element: cursor[index]." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -694,8 +715,8 @@ static PyType_Slot spyp_recorder_slots[] = {
 SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC, spyp_recorder_slots);
 
 static PyMethodDef spyp_values_functions[] = {
-    { "call_id", SPYP_FUNC(spyp_call_id), METH_VARARGS | METH_KEYWORDS, "call_id(dims=-1): where in the call's shape each element is." },
-    { "thread_id", SPYP_FUNC(spyp_thread_id), METH_VARARGS | METH_KEYWORDS, "thread_id(dims=-1): the number of each element." },
+    { "call_id", SPYP_FUNC(spyp_call_id), METH_VARARGS | METH_KEYWORDS, "call_id(dims=-1): where in the call's shape each element is. `dims` is the parameter's size, which is known." },
+    { "thread_id", SPYP_FUNC(spyp_thread_id), METH_VARARGS | METH_KEYWORDS, "thread_id(dims=-1): the number of each element. `dims` is the parameter's size, which is known." },
     { "grid", SPYP_FUNC(spyp_grid), METH_VARARGS | METH_KEYWORDS,
       "grid(shape, offset=0, stride=1): coordinates; -1 in shape is any size, an int is a rank of open sizes." },
     { "wang_hash", SPYP_FUNC(spyp_wang_hash), METH_VARARGS | METH_KEYWORDS,

@@ -369,7 +369,7 @@ def test_cuda_contexts(device):
     for use in (device.set_cuda_context_current, device.cuda_context_scope):
         with pytest.raises(spy.Error, match="expected a device of DeviceType.cuda, got DeviceType.vulkan"):
             use()
-    with pytest.raises(spy.Error, match="CUDA backend is not built"):
+    with pytest.raises(spy.Error, match="not in this version"):
         spy.get_cuda_current_context_native_handles()
 
 
@@ -439,9 +439,9 @@ def python(code, *flags):
 
 def test_import_is_lean():
     """Y7: numpy, torch and other large modules are not imported."""
-    out = python("import sys, slangpy; print([m for m in ('numpy', 'torch', 'json', 'inspect', 'dataclasses', 'typing', 'tempfile', "
-                 "'subprocess', 'logging', 'ctypes', 'html') if m in sys.modules])").stdout
-    assert out.strip() == "[]"
+    out = python("import sys; before = set(sys.modules); import slangpy; print([m for m in ('numpy', 'torch', 'json', 'inspect', 'dataclasses', "
+                 "'typing', 'tempfile', 'subprocess', 'logging', 'ctypes', 'html') if m in sys.modules and m not in before])").stdout
+    assert out.strip() == "[]"  # what Python's own start imports (site, .pth files) is not ours
 
 
 def test_import_time():

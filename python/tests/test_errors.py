@@ -96,7 +96,7 @@ def test_missing_names(m):
 @pytest.mark.parametrize("value", [None, "text", object(), 1j, float, np.float32, {1, 2}, lambda: 0, spy, type, ..., [None], ["a"], [1, [2]], [[1, 2], [3]]])
 def test_unsupported_types(m, value):
     """C1: 'Unsupported type' names function, argument and type."""
-    fails((TypeError, ValueError), "one: argument 1: Unsupported type", m.one, value)
+    fails((TypeError, ValueError), "one: argument 'x': Unsupported type", m.one, value)
     fails((TypeError, ValueError), "one: argument 'x': Unsupported type", m.one, x=value)
 
 
@@ -311,7 +311,7 @@ def test_bad_values_of_get_this(m):
         def get_this(self):
             return "text"
 
-    fails(TypeError, "Counter::get: argument 1: Unsupported type", m.Counter.get, Bad())
+    fails(TypeError, "Counter::get: argument 'this': Unsupported type", m.Counter.get, Bad())
 
 
 # >>nothing leaks

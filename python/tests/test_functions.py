@@ -582,7 +582,9 @@ def test_explain(m):
     text = m.add.explain(np.float32([1, 2]), b=1)
     assert "float add(float a, float b)" in text and "SV_DispatchThreadID" in text and "a " in text
     assert m.device.stats()["dispatches"] == before
-    assert "Too many arguments" in m.add.explain(1, 2, 3)
+    for bad, error in (((1, 2, 3), "Too many arguments"), ((np.zeros(2), np.zeros(3)), "Shape mismatch"), (({"x": 1}, 1), "expected float")):
+        with pytest.raises(spy.Error, match=error): # a call that cannot be made has nothing to explain
+            m.add.explain(*bad)
 
 
 def test_time(m):

@@ -44,18 +44,18 @@ def test_change_is_seen(watched):
 
 
 def test_callback(watched):
-    """M7: told of each reload, good or not."""
+    """M7: told of each reload, good or not, by one event, as SlangPy does."""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     seen = []
-    d.register_shader_hot_reload_callback(lambda good, message: seen.append((good, message)))
+    d.register_shader_hot_reload_callback(seen.append)
     write(function(2))
-    assert m.f(0) == 2 and seen == [(True, "")]
+    assert m.f(0) == 2 and seen == [spy.ShaderHotReloadEvent(succeeded=True, message="")]
     write("int f(int x) { return broken_name; }")
     assert m.f(0) == 2
-    assert len(seen) == 2 and seen[1][0] is False and "broken_name" in seen[1][1]
+    assert len(seen) == 2 and seen[1].succeeded is False and "broken_name" in seen[1].message
     write(function(3))
-    assert m.f(0) == 3 and seen[2] == (True, "")
+    assert m.f(0) == 3 and seen[2].succeeded and seen[2].message == ""
     with pytest.raises(TypeError, match="expected a callable"):
         d.register_shader_hot_reload_callback(None)
 

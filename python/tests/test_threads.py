@@ -273,7 +273,7 @@ def resident():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_memory_of_many_calls(m):
-    """100,000 calls (1,000,000 in soak): memory stays flat."""
+    """100,000 calls (1,000,000 in `make soak`): memory stays flat."""
     x, y, r = (spy.Tensor.zeros(m.device, (16,)) for _ in range(3))
     a = np.ones(16, np.float32)
     f = m.add.set({}).return_type("tensor")

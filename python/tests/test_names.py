@@ -1,0 +1,131 @@
+"""Names: what dir() lists, constants, near names, and names of SlangPy that this version has not."""
+import subprocess
+import sys
+
+import pytest
+
+import slangpy as spy
+
+SOURCE = """
+import slangpy;
+public static const int COUNT = 5;
+public static const float SCALE = 1.5;
+public static const bool FLAG = true;
+static int counter;
+float add(float a, float b) { return a + b; }
+float add(float3 a, float3 b) { return a.x + b.x; }
+T ident<T>(T x) { return x; }
+enum Color { Red, Green = 5 }
+interface IShape { float area(); }
+struct Circle : IShape {
+    static const int SIDES = 1;
+    struct Inner { int z; };
+    float r;
+    float area() { return r * r; }
+    static int one() { return 1; }
+    [mutating] void grow() { r += 1; }
+}
+typealias Disc = Circle;
+"""
+
+
+@pytest.fixture(scope="module")
+def m(load):
+    return load(SOURCE)
+
+
+def test_dir_of_modules(m):
+    """M3: functions, types, aliases and constants, once each, beside what every module has."""
+    names = dir(m)
+    assert {"add", "ident", "Color", "IShape", "Circle", "Disc", "COUNT", "SCALE", "FLAG", "load_from_source", "name"} <= set(names)
+    assert names.count("add") == 1 and "counter" not in names and "r" not in names
+    for name in set(names) - set(dir(spy.Module)):
+        assert getattr(m, name) is not None
+
+
+def test_dir_of_types(m):
+    """M3, I1: methods, nested types and constants."""
+    own = set(dir(m.Circle)) - set(dir(spy.Struct))
+    assert own == {"area", "one", "grow", "Inner", "SIDES"}
+    for name in own:
+        assert getattr(m.Circle, name) is not None
+    assert set(dir(m.Color)) - set(dir(spy.Struct)) == {"Red", "Green"}
+    assert set(dir(m.float3)) == set(dir(m.Circle)) - own
+
+
+def test_dir_follows_reloads(device):
+    """M3, M7: what is listed and what constants are."""
+    m = spy.Module.load_from_source(device, "listed", "static const int N = 1; int f() { return N; }")
+    assert m.N == 1 and "f" in dir(m) and "g" not in dir(m)
+    m.reload("static const int N = 2; int g() { return N; }")
+    assert m.N == 2 and "g" in dir(m) and "f" not in dir(m)
+
+
+def test_constants(m):
+    """M3: numbers that Slang knows; what has no value is no attribute."""
+    assert m.COUNT == 5 and m["COUNT"] == 5 and m.SCALE == 1.5 and m.FLAG is True and m.Circle.SIDES == 1
+    assert m.Color.Red == 0 and m.Color.Green == 5
+    assert m.find_function("COUNT") is None and m.find_struct("COUNT") is None
+    with pytest.raises(ValueError, match="'COUNT' is a constant; expected a function"):
+        m.require_function("COUNT")
+    with pytest.raises(AttributeError):
+        m.counter
+
+
+def test_missing_names(m):
+    """M3: said once, with what is near, and without quotes around the text."""
+    text = "Module '{}' has no function or type named '{}'"
+    for name, more in (("ad", ", did you mean 'add'"), ("nothing_of_the_kind", "")):
+        with pytest.raises(AttributeError) as error:
+            getattr(m, name)
+        expected = text.format(m.name, name) + more
+        assert str(error.value).startswith(expected) and str(error.value).count("'%s'" % name) == 1
+        with pytest.raises(KeyError) as error:
+            m[name]
+        assert str(error.value).startswith(expected) and "spy_" not in str(error.value)
+        with pytest.raises(ValueError) as error:
+            m.require_function(name)
+        assert str(error.value).startswith(expected)
+    with pytest.raises(KeyError) as error:
+        m.Circle["volume"]
+    assert str(error.value) == "Type 'Circle' has no function or type named 'volume'"
+    assert isinstance(error.value, spy.Error)
+
+
+@pytest.mark.parametrize("name, why", [("Texture", "textures and samplers"), ("Sampler", "textures and samplers"), ("Bitmap", "images"),
+                                       ("AccelerationStructure", "ray tracing"), ("create_torch_device", "torch's autograd"), ("fuse", "fusion"),
+                                       ("RenderPipeline", "rasterization"), ("CoopVecMatrixLayout", "cooperative vectors"), ("Window", "outside its scope")])
+def test_names_of_other_versions(name, why):
+    """Names of SlangPy that are not built say so, and are no attributes."""
+    with pytest.raises(AttributeError) as error:
+        getattr(spy, name)
+    assert str(error.value).startswith("slangpy.%s is not in this version" % name) and why in str(error.value)
+    assert not hasattr(spy, name) and name not in dir(spy)
+
+
+def test_methods_of_other_versions(device, m):
+    """The same for methods; names that nobody has are told apart."""
+    encoder, buffer = device.create_command_encoder(), device.create_buffer(size=4)
+    for owner, name in ((device, "create_texture"), (device, "create_sampler"), (device, "create_ray_tracing_pipeline"), (encoder, "begin_render_pass"),
+                        (encoder, "blit"), (m.add, "ray_tracing"), (buffer, "descriptor_handle_ro")):
+        with pytest.raises(AttributeError, match=r"\.%s is not in this version" % name):
+            getattr(owner, name)
+    for owner in (device, encoder, m.add, buffer, spy):
+        with pytest.raises(AttributeError, match="has no attribute 'nothing_of_the_kind'"):
+            owner.nothing_of_the_kind
+
+
+def test_table_is_true(device):
+    """No name is said to be missing that is there."""
+    from slangpy import absent
+
+    names = [n for group in absent._NAMES.values() for n in group.split()] + absent._OUTSIDE.split()
+    assert len(names) == len(set(names)) > 150
+    there = [n for n in names if n in dir(spy) or any(n in dir(c) for c in (spy.Device, spy.CommandEncoder, spy.Function, spy.Buffer))]
+    assert there == []
+
+
+def test_table_costs_nothing():
+    """Y7: the table is not read before it is needed."""
+    code = "import sys, slangpy; a = 'slangpy.absent' in sys.modules; hasattr(slangpy, 'Texture'); print(a, 'slangpy.absent' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout.split() == ["False", "True"]
