@@ -389,7 +389,8 @@ static void measure_type(world *w, const char *item, spy_dtype dtype, uint32_t f
 typedef struct calls {
     world *w;
     spy_function *add, *add8, *advance;
-    spy_tensor *in[8], *out[OUTPUTS];
+    spy_function *poly;
+    spy_tensor *in[8], *out[OUTPUTS], *with_grad[2];
     spy_prepared *prepared;
     int failures;
 } calls;
@@ -538,6 +539,10 @@ static void measure_round_trips(calls *c) {
     }
     free(samples);
 }
+
+// ---- gradients
+
+#include "bench_gradients.h"
 
 // ---- a list of 20 calls, each of which reads what the last one wrote
 
@@ -839,6 +844,7 @@ static void run_warm(world *w, const options *o) {
     if (good(w, "add")) measure_floats(w);
     if (bench_wanted(&w->out, "upload")) measure_transfers(w);
     spy_release_tensor(w->a), spy_release_tensor(w->b), spy_release_tensor(w->c);
+    measure_gradients(w);
     if (bench_wanted(&w->out, "brdf")) measure_brdf(w);
     if (bench_wanted(&w->out, "add_half")) measure_type(w, "add_half", SPY_FLOAT16, SPY_FEATURE_FLOAT16);
     if (bench_wanted(&w->out, "add_u8")) measure_type(w, "add_u8", SPY_UINT8, SPY_FEATURE_INT8);

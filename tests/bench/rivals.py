@@ -181,6 +181,39 @@ def run_torch(quick):
 
     attempt(brdf, "brdf")
 
+    def gradients(item):
+        """the backward pass alone: the forward one is recorded before"""
+        m, half_side = n // 4, side // 2
+        hx, ht, hs = (torch.rand(m) * 2 - 1 for _ in range(3))
+        x, t, s = hx.to(gpu), ht.to(gpu), hs.to(gpu)
+
+        def backward(item, inputs, result, seed, count_bytes, expected, tolerance):
+            got = [None]
+
+            def work():
+                got[0] = torch.autograd.grad(result, inputs, seed, retain_graph=True)[0]
+
+            work()
+            want = expected()
+            error = (got[0].cpu().double() - want).abs().max().item()
+            if not error <= tolerance * want.abs().max().item():
+                raise Wrong(f"wrong by {error}")
+            report(item, "GB/s", [count_bytes / (ms * 1e6) for ms in events(work)], "CUDA events")
+
+        px = x.clone().requires_grad_()
+        attempt(lambda i: backward(i, px, 2 * px * px + 8 * px - 1, s, 16 * m, lambda: (4 * hx.double() + 8) * hs.double(), 1e-5), item)
+        w = torch.tensor([0.75], device=gpu, requires_grad=True)
+        attempt(lambda i: backward(i, w, (w * x - t) ** 2, s, 12 * m, lambda: (
+            2 * (0.75 * hx.double() - ht.double()) * hx.double() * hs.double()).sum().reshape(1), 1e-2), "grad_param")
+        x2, s2 = x.view(half_side, half_side), s.view(half_side, half_side)
+        terms = (hx.double() * hs.double()).view(half_side, half_side)
+        row = torch.rand(half_side, device=gpu, requires_grad=True)
+        attempt(lambda i: backward(i, row, x2 * row, s2, 8 * m, lambda: terms.sum(0), 1e-3), "grad_rows")
+        column = torch.rand(half_side, 1, device=gpu, requires_grad=True)
+        attempt(lambda i: backward(i, column, x2 * column, s2, 8 * m, lambda: terms.sum(1, keepdim=True), 1e-3), "grad_columns")
+
+    attempt(gradients, "grad_poly")
+
     def typed(item, dtype, elements):
         p = torch.randint(0, 1024, (elements,), dtype=torch.int32).to(dtype)
         q = torch.randint(0, 1024, (elements,), dtype=torch.int32).to(dtype)

@@ -1,0 +1,182 @@
+// The part of bench.c that measures backward calls: it is included there.
+
+// gradient (to be zeroed before a call that is checked), and what it must be then: computed in double on the host.
+typedef struct gradient_work {
+    const char *item, *function;
+    spy_args args;
+    spy_tensor *added; // gradient that the call adds to
+    int64_t count;     // of its floats
+    double bytes;      // that a call must move
+    double (*expect)(const world *w, int64_t i);
+    double tolerance; // of the largest value that is expected
+} gradient_work;
+
+static bool check_gradient(world *w, const gradient_work *k, const spy_call_options *options) {
+    float *got = (float *)w->scratch;
+    double most = 0, worst = 0;
+    spy_tensor_fill(k->added, 0);
+    spy_call_with(spy_find_function(w->module, k->function), k->args, options);
+    if (spy_tensor_read(k->added, got, (size_t)k->count * sizeof *got) != SPY_OK) return good(w, k->item);
+    for (int64_t i = 0; i < k->count; ++i) {
+        const double expected = k->expect(w, i), error = (double)got[i] > expected
+                                                             ? (double)got[i] - expected
+                                                             : expected - (double)got[i];
+        if (expected > most) most = expected;
+        if (-expected > most) most = -expected;
+        if (!(error <= worst)) worst = error;
+    }
+    if (worst <= k->tolerance * most) return true;
+    bench_fail(&w->out, k->item, "a gradient is wrong by %.9g, the largest is %.9g", worst, most);
+    return false;
+}
+
+static void measure_gradient(world *w, const gradient_work *k) {
+    enum { MOST = 30 };
+    const size_t times = w->quick ? 5 : MOST;
+    const double warm_ns = w->quick ? 0 : 3e8;
+    spy_call_options options;
+    double gpu[MOST];
+    spy_function *f = spy_find_function(w->module, k->function);
+    memset(&options, 0, sizeof options);
+    options.mode = SPY_CALL_BACKWARD;
+    if (!check_gradient(w, k, &options)) return;
+    for (const double begin = bench_now_ns(); bench_now_ns() - begin < warm_ns;) {
+        for (int i = 0; i < 20; ++i) spy_call_with(f, k->args, &options);
+        spy_wait(w->device);
+    }
+    for (size_t i = 0; i < times; ++i) {
+        uint64_t ns = 0;
+        if (spy_time_call(f, k->args, &options, &ns) != SPY_OK || ns == 0) {
+            if (good(w, k->item)) bench_fail(&w->out, k->item, "a call took no GPU time");
+            return;
+        }
+        gpu[i] = k->bytes / (double)ns;
+    }
+    if (check_gradient(w, k, &options)) bench_report(&w->out, k->item, "GB/s", gpu, times, "on the GPU");
+}
+
+static double seed_of(int64_t i) {
+    return (double)bench_float((uint64_t)i, 2);
+} // gradient of the result
+static double input_of(int64_t i) {
+    return (double)bench_float((uint64_t)i, 0);
+}
+
+static double expect_poly(const world *w, int64_t i) {
+    (void)w;
+    return (4 * input_of(i) + 8) * seed_of(i);
+}
+static double expect_param(const world *w, int64_t i) {
+    double sum = 0;
+    (void)i;
+    for (int64_t e = 0; e < w->n / 4; ++e)
+        sum += 2 * (0.75 * input_of(e) - (double)bench_float((uint64_t)e, 1)) * input_of(e) * seed_of(e);
+    return sum;
+}
+static double expect_rows(const world *w, int64_t i) { // one gradient for each column, summed over rows
+    const int64_t side = w->side / 2;
+    double sum = 0;
+    for (int64_t r = 0; r < side; ++r) sum += input_of(r * side + i) * seed_of(r * side + i);
+    return sum;
+}
+static double expect_columns(const world *w, int64_t i) {
+    const int64_t side = w->side / 2;
+    double sum = 0;
+    for (int64_t c = 0; c < side; ++c) sum += input_of(i * side + c) * seed_of(i * side + c);
+    return sum;
+}
+
+static void issue_backward(calls *c, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        c->failures +=
+            spy_call_backward(c->poly, SPY_ARGS(spy_arg_tensor("x", c->with_grad[0]),
+                                                spy_arg_tensor("_result", c->with_grad[1]))) != SPY_OK;
+}
+static void issue_forward(calls *c, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        c->failures += spy_call(c->poly, SPY_ARGS(spy_arg_tensor("x", c->with_grad[0]),
+                                                  spy_arg_tensor("_result", c->with_grad[1]))) != SPY_OK;
+}
+
+// What a backward call costs beside the forward one.
+static void measure_backward_calls(world *w) {
+    enum { ROUNDS = 7 };
+    const size_t count = w->quick ? 1000 : 10000;
+    calls c;
+    double us[2][ROUNDS];
+    memset(&c, 0, sizeof c);
+    c.w = w;
+    c.poly = spy_find_function(w->module, "poly");
+    for (int i = 0; i < 2; ++i)
+        c.with_grad[i] =
+            spy_create_tensor(w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(FLOATS), .with_grad = true });
+    uint64_t allocated = 0;
+    for (int round = -2; round < ROUNDS; ++round) {
+        for (int k = 0; k < 2; ++k) {
+            const uint64_t had = allocations;
+            const double start = bench_now_ns();
+            (k ? issue_backward : issue_forward)(&c, count);
+            const double end = bench_now_ns();
+            spy_wait(w->device);
+            if (round < 0) continue;
+            us[k][round] = (end - start) / (double)count * 1e-3;
+            allocated += allocations - had;
+        }
+    }
+    if (c.failures == 0 && good(w, "bwds_issue")) {
+        bench_report(&w->out, "fwd_issue", "us", us[0], ROUNDS, "the forward call");
+        bench_report(&w->out, "bwds_issue", "us", us[1], ROUNDS, "its backward call");
+        bench_report_one(&w->out, "bwds_issue_allocations", "", (double)allocated, "in all counted rounds");
+    }
+    for (int i = 0; i < 2; ++i) spy_release_tensor(c.with_grad[i]);
+}
+
+static void measure_gradients(world *w) {
+    const int64_t n = w->n / 4, side = w->side / 2; // 2^24, 4096
+    spy_tensor *x = make_floats(w, SPY_SHAPE(n), n, 0), *t = make_floats(w, SPY_SHAPE(n), n, 1),
+               *seed = make_floats(w, SPY_SHAPE(n), n, 2);
+    spy_tensor *dx = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(n), NULL),
+               *y = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(n), NULL);
+    float weight[] = { 0.75f };
+    spy_tensor *p = spy_create_tensor(
+        w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(1), .data = weight, .with_grad = true });
+    spy_arg result =
+        spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_tensor(NULL, y), spy_arg_tensor(NULL, seed)));
+    gradient_work k = { .item = "grad_poly",
+                        .function = "poly",
+                        .added = dx,
+                        .count = n,
+                        .bytes = 16.0 * (double)n,
+                        .expect = expect_poly,
+                        .tolerance = 1e-6 };
+    k.args =
+        SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, x), spy_arg_tensor(NULL, dx))), result);
+    if (bench_wanted(&w->out, k.item)) measure_gradient(w, &k);
+
+    k.item = "grad_param", k.function = "loss", k.added = spy_tensor_grad(p), k.count = 1,
+    k.expect = expect_param;
+    k.bytes = 12.0 * (double)n, k.tolerance = 1e-3; // its terms cancel
+    k.args = SPY_ARGS(spy_arg_tensor("w", p), spy_arg_tensor("x", x), spy_arg_tensor("t", t), result);
+    if (bench_wanted(&w->out, k.item)) measure_gradient(w, &k);
+
+    const spy_view_desc square = { .shape = SPY_SHAPE(side, side) };
+    spy_tensor *x2 = spy_create_view(x, &square), *y2 = spy_create_view(y, &square),
+               *seed2 = spy_create_view(seed, &square);
+    spy_tensor *row =
+        spy_create_tensor(w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(side), .with_grad = true });
+    spy_tensor *column =
+        spy_create_tensor(w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(side, 1), .with_grad = true });
+    result = spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_tensor(NULL, y2), spy_arg_tensor(NULL, seed2)));
+    k.item = "grad_rows", k.function = "weighed", k.added = spy_tensor_grad(row), k.count = side,
+    k.expect = expect_rows;
+    k.bytes = 8.0 * (double)n, k.tolerance = 1e-4;
+    k.args = SPY_ARGS(spy_arg_tensor("x", x2), spy_arg_tensor("w", row), result);
+    if (bench_wanted(&w->out, k.item)) measure_gradient(w, &k);
+    k.item = "grad_columns", k.added = spy_tensor_grad(column), k.expect = expect_columns;
+    k.args = SPY_ARGS(spy_arg_tensor("x", x2), spy_arg_tensor("w", column), result);
+    if (bench_wanted(&w->out, k.item)) measure_gradient(w, &k);
+    spy_tensor *all[] = { x, t, seed, dx, y, p, x2, y2, seed2, row, column };
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) spy_release_tensor(all[i]);
+    if (bench_wanted(&w->out, "bwds_issue")) measure_backward_calls(w);
+    good(w, "grad_poly");
+}
