@@ -25,6 +25,11 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
+    if (status == SPY_OK && !values->threads &&
+        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
+        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
+        status = SPY_ERROR_UNSUPPORTED;
+    }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);

@@ -175,6 +175,7 @@ typedef enum spyi_system {
 
 typedef struct spyi_entry {
     uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    bool cuda_kernel;                         // it is a [CudaKernel]: the caller says its threads
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
     uint32_t block_size;
@@ -184,6 +185,8 @@ typedef struct spyi_entry {
 
 // Whether the module declares the function as an entry point, by [shader(...)].
 SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
+// Whether the module declares the function as a [CudaKernel]. Cost: the module's IR as text, once; about a millisecond.
+SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // The function of that name, seen as a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 

@@ -312,7 +312,7 @@ struct spyi_sl_module_table {
                                              spyi_sl_entry_point **, spyi_sl_blob **diagnostics);
     spyi_sl_slot getDependencyFileCount, getDependencyFilePath;
     spyi_sl_decl *(*getModuleReflection)(spyi_sl_module *);
-    spyi_sl_slot disassemble;
+    spyi_sl_result (*disassemble)(spyi_sl_module *, spyi_sl_blob **);
 };
 
 #undef SPYI_SL_COMPONENT

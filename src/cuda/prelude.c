@@ -125,6 +125,19 @@ static void spyi_add_prelude(unsigned blocks, spyi_text *out) {
 
 // >>the kernel's text
 
+// Text in which every kernel is a function that others can call: Slang emits all [CudaKernel] functions of a module as
+// kernels, and calls those that ours calls as if they were none.
+static void spyi_add_functions(const char *from, const char *end, spyi_text *out) {
+    static const char global[] = "__global__";
+    const char *at;
+    while ((at = strstr(from, global)) != NULL && at < end) {
+        spyi_text_add_n(out, from, (size_t)(at - from));
+        spyi_text_add(out, "__device__");
+        from = at + sizeof global - 1;
+    }
+    spyi_text_add_n(out, from, (size_t)(end - from));
+}
+
 // The body with the kernel under its label's name, for profilers, and with its group size, so that registers suffice.
 static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const char *name, spyi_text *out) {
     spyi_text head = { NULL, 0, 0 };
@@ -132,9 +145,10 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     spyi_text_add(&head, "__global__ void %s(", desc->entry);
     at = strstr(body, spyi_text_str(&head));
     if (at != NULL) {
-        spyi_text_add_n(out, body, (size_t)(at - body));
-        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(%s", desc->group_size, name,
-                      at + head.size);
+        spyi_add_functions(body, at, out);
+        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", desc->group_size, name);
+        at += head.size;
+        spyi_add_functions(at, at + strlen(at), out);
     }
     spyi_text_free(&head);
     return at != NULL;
