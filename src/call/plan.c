@@ -219,6 +219,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code_size = code.size;
         desc.entry = entry;
         desc.prelude_size = code.prelude_size;
+        desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
+        desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;

@@ -64,6 +64,7 @@ SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 SPYI_FN uint32_t
 spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
 // The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
 // text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,

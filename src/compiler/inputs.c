@@ -279,7 +279,6 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
     spyi_global_lock();
     if (!unit->inputs_asked) {
         spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
