@@ -482,7 +482,8 @@
 //
 // Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
 // about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
-// crashes over its components: put the vector into a struct. options.float_mode and debug_info of modules are NVRTC's
+// crashes over its components: put the vector into a struct. Buffer<T> and RWBuffer<T> are refused: Slang has no code for
+// them there (stores to a global RWBuffer it drops without a word). options.float_mode and debug_info of modules are NVRTC's
 // -use_fast_math, -fmad=false, -lineinfo and -G.
 //
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush

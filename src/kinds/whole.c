@@ -287,6 +287,9 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
                         : spyi_view_kind_of(parts.base)
                             ? "; it takes a tensor of these elements, on the CUDA backend: others have no such "
                               "parameters in Slang, but RWTensor<T, D>"
+                        : spyi_is_typed_buffer(parts.base)
+                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+                              "buffers, but for (RW)StructuredBuffer<T>"
                         : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
                             ? "; it takes a tensor"
                             : NULL;
