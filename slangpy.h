@@ -500,8 +500,9 @@
 //
 // Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
 // about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
-// crashes over its components: put the vector into a struct. options.optimization, debug_info and float_mode of modules
-// reach SPIR-V only.
+// crashes over its components: put the vector into a struct. Buffer<T> and RWBuffer<T> are refused: Slang has no code for
+// them there (stores to a global RWBuffer it drops without a word). options.float_mode and debug_info of modules are NVRTC's
+// -use_fast_math, -fmad=false, -lineinfo and -G.
 //
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
 // only gives the work so far a number. A kernel that faults loses the device: release it and make another one.
@@ -916,7 +917,8 @@ typedef struct spy_define {
 } spy_define;
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
-// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it. On CUDA NVRTC
+// optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -926,7 +928,8 @@ typedef enum spy_optimization {
 } spy_optimization;
 
 // What kernels carry for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic debug information: Vulkan
-// 1.3, or the extension VK_KHR_shader_non_semantic_info.
+// 1.3, or the extension VK_KHR_shader_non_semantic_info. On CUDA they are NVRTC's -lineinfo and -G, with the lines of
+// the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
     SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
     SPY_DEBUG_INFO_NONE,
@@ -935,9 +938,10 @@ typedef enum spy_debug_info {
 } spy_debug_info;
 
 typedef enum spy_float_mode {
-    SPY_FLOAT_MODE_DEFAULT = 0, // the driver may fuse a * b + c
-    SPY_FLOAT_MODE_PRECISE,     // it may not. Slang before 2026.14 cannot say so to it: SPY_ERROR_UNSUPPORTED
-    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur. No effect on SPIR-V: a warning says so
+    SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
+    SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur, and on CUDA (NVRTC's -use_fast_math) sin,
+                                // exp, / and others are approximate, denormals 0. No effect on SPIR-V: a warning says so
 } spy_float_mode;
 
 // How a module and the kernels made for it are compiled. Zero is the default of each. Matrices are always row-major,
@@ -1086,7 +1090,8 @@ typedef enum spy_decl_flags {
     SPY_DECL_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
     SPY_DECL_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
     SPY_DECL_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_SETTER = 1 << 12         // ... written
+    SPY_DECL_SETTER = 1 << 12,        // ... written
+    SPY_DECL_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
 } spy_decl_flags;
 
 typedef enum spy_constant_kind {
@@ -1704,6 +1709,12 @@ typedef struct spy_uint3 {
 // whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
 // NULL. Errors and threads as spy_call().
+// A [CudaKernel] runs too, on the CUDA backend: in groups of options->thread_group_size (64 if 0), which it sees as
+// cudaBlockDim(), and in whole groups, so that blocks in a grid of (gx, gy, gz) are threads of (gx * x, gy * y, gz * z). Its
+// TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
+// components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
+// stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
@@ -4853,6 +4864,7 @@ typedef struct spyi_kernel_desc {
     const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
+    uint8_t float_mode, debug_info; // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];
@@ -6257,6 +6269,7 @@ SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 SPYI_FN uint32_t
 spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
 // The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
 // text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
@@ -6368,6 +6381,7 @@ typedef enum spyi_system {
 
 typedef struct spyi_entry {
     uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    bool cuda_kernel;                         // it is a [CudaKernel]: the caller says its threads
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
     uint32_t block_size;
@@ -6377,6 +6391,8 @@ typedef struct spyi_entry {
 
 // Whether the module declares the function as an entry point, by [shader(...)].
 SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
+// Whether the module declares the function as a [CudaKernel]. Cost: the module's IR as text, once; about a millisecond.
+SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // The function of that name, seen as a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
@@ -6499,6 +6515,7 @@ enum { SPYI_SL_TARGET_SPIRV = 6, SPYI_SL_TARGET_CUDA_SOURCE = 17 };
 enum {
     SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10,
     SPYI_SL_MATRIX_ROW_MAJOR = 1,
+    SPYI_SL_LINE_DIRECTIVES_DEFAULT = 0,
     SPYI_SL_LINE_DIRECTIVES_NONE = 1
 };
 enum {
@@ -6776,7 +6793,7 @@ struct spyi_sl_module_table {
                                              spyi_sl_entry_point **, spyi_sl_blob **diagnostics);
     spyi_sl_slot getDependencyFileCount, getDependencyFilePath;
     spyi_sl_decl *(*getModuleReflection)(spyi_sl_module *);
-    spyi_sl_slot disassemble;
+    spyi_sl_result (*disassemble)(spyi_sl_module *, spyi_sl_blob **);
 };
 
 #undef SPYI_SL_COMPONENT
@@ -7001,6 +7018,8 @@ struct spyi_unit {
     size_t link_count;
     spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
     bool inputs_asked, inputs_known;
+    spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
+    bool cuda_kernels_asked;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
@@ -7099,6 +7118,8 @@ SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const sp
                                  spyi_text *messages);
 
 // >>entry.c
+// As spyi_unit_is_cuda_kernel(), inside the global lock.
+SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Where the parameters of a linked program's entry point lie.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
@@ -8451,6 +8472,10 @@ static bool spyi_sl_knows_precise(const char *version) {
     return year > 2026 || (year == 2026 && release >= 14);
 }
 
+const spy_compile_options *spyi_unit_options(const spyi_unit *unit) {
+    return &unit->options;
+}
+
 spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
     const spy_compile_options *o = &unit->options;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -8463,11 +8488,9 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
     }
     bool optimize = o->optimization > SPY_OPTIMIZATION_NONE;
     if (unit->compiler->target != SPYI_TARGET_SPIRV) {
-        if (!optimize && o->debug_info <= SPY_DEBUG_INFO_NONE && o->float_mode == SPY_FLOAT_MODE_DEFAULT)
-            return SPY_OK;
-        spyi_text_add(error,
-                      "options.optimization, debug_info and float_mode reach SPIR-V only, not this backend");
-        return SPY_ERROR_UNSUPPORTED;
+        if (optimize)
+            spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
+        return SPY_OK;
     }
     if (optimize &&
         lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {
@@ -8626,7 +8649,9 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     target.format = c->target == SPYI_TARGET_SPIRV ? SPYI_SL_TARGET_SPIRV : SPYI_SL_TARGET_CUDA_SOURCE;
     target.profile = c->target == SPYI_TARGET_SPIRV ? global->v->findProfile(global, "spirv_1_5") : 0;
     target.flags = SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY;
-    target.lineDirectiveMode = SPYI_SL_LINE_DIRECTIVES_NONE;
+    target.lineDirectiveMode = unit->options.debug_info > SPY_DEBUG_INFO_NONE
+                                   ? SPYI_SL_LINE_DIRECTIVES_DEFAULT
+                                   : SPYI_SL_LINE_DIRECTIVES_NONE;
     target.forceGLSLScalarBufferLayout = true;
     target.compilerOptionEntries = options;
     target.compilerOptionEntryCount = option_count;
@@ -8957,6 +8982,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     }
     free(unit->defines);
     spyi_inputs_free(&unit->inputs);
+    spyi_text_free(&unit->cuda_kernels);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);
@@ -10032,6 +10058,63 @@ bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
     return found;
 }
 
+// >>[CudaKernel]: reflection lists none of Slang's own attributes, but the module's text in Slang's IR has them, one a line
+// before what they decorate: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
+
+static void spyi_sl_read_ir(const char *text, spyi_text *names) {
+    static const char mark[] = "[CudaKernel]", hint[] = "[nameHint(\"", function[] = "func ";
+    const char *name = NULL;
+    size_t length = 0;
+    bool kernel = false;
+    for (const char *line = text; *line;) {
+        while (*line == ' ' || *line == '\t') line++;
+        if (strncmp(line, function, sizeof function - 1) == 0 && kernel && name) {
+            spyi_text_add_n(names, name, length);
+            spyi_text_add(names, "\n");
+        }
+        if (*line != '[') { // no decoration: those that come belong to something else
+            kernel = false;
+            name = NULL;
+        }
+        if (strncmp(line, mark, sizeof mark - 1) == 0) kernel = true;
+        if (strncmp(line, hint, sizeof hint - 1) == 0) {
+            name = line + sizeof hint - 1;
+            length = strcspn(name, "\"\n");
+        }
+        line += strcspn(line, "\n");
+        if (*line) line++;
+    }
+}
+
+bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    spyi_sl_blob *blob = NULL;
+    if (!unit->cuda_kernels_asked && live->module->v->disassemble(live->module, &blob) >= 0 && blob) {
+        spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
+        spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
+        spyi_sl_read_ir(spyi_text_str(&text), &unit->cuda_kernels);
+        spyi_text_free(&text);
+    }
+    spyi_sl_blob_free(&blob);
+    unit->cuda_kernels_asked = true;
+    for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
+        const char *c = name;
+        while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) { // ns.f here is ns::f there
+            c += *c == ':' ? 2 : 1;
+            line++;
+        }
+        if (!*c && *line == '\n') return true;
+        line += strcspn(line, "\n") + 1;
+    }
+    return false;
+}
+
+bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
+    spyi_global_lock();
+    bool found = spyi_sl_is_cuda_kernel(unit, spyi_sl_live_of(unit, 1), name);
+    spyi_global_unlock();
+    return found;
+}
+
 void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
@@ -10040,6 +10123,11 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     if (!spyi_sl_name_is_safe(name)) return;
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 4);
+    out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, name);
+    if (out->cuda_kernel) { // nothing is filled by the system, and libslang would take it for a shader that it is not
+        spyi_global_unlock();
+        return;
+    }
     live->module->v->findAndCheckEntryPoint(live->module, name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     spyi_sl_layout *layout = entry ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
@@ -10785,6 +10873,7 @@ static void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     if (result) node.type = spyi_sl_type_info_of(b, result);
     spyi_sl_attributes(b, SPYI_SL_OF_FUNCTION, function, &node);
     if (global) spyi_sl_entry(b, function, &node);
+    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path)) node.flags |= SPY_DECL_CUDA_KERNEL;
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
@@ -11452,6 +11541,8 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
     if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
+    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY && type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
@@ -11538,7 +11629,6 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
     spyi_global_lock();
     if (!unit->inputs_asked) {
         spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);
@@ -12061,7 +12151,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
             spyi_text_add(
                 messages,
                 "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can; for "
+                "CUDA Slang has no code for typed buffers",
                 p->path, p->type->display);
             return false;
         }
@@ -12077,6 +12168,14 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     for (uint32_t i = 0; i < inputs->uniform_count; i++)
         if (!used[i]) inputs->uniform_size[i] = 0;
     while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
+    // Data that lies beside what is used travels with it, and is checked as everywhere else.
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t uniform = bindings[i].binding;
+        if (p->kind == SPYI_INPUT_DATA && p->type->kind != SPYI_TYPE_OTHER && uniform < inputs->uniform_count &&
+            used[uniform])
+            p->slot = (int32_t)uniform;
+    }
     return true;
 }
 
@@ -16342,9 +16441,10 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
     return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
 }
 
-// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile.
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile. *width_ns: from
+// one look to the other.
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
-                                 spyi_text *error) {
+                                 uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;
     spyi_use use;
     memset(&use, 0, sizeof use);
@@ -16363,15 +16463,18 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     spyi_uses_done(device, barrier, false, status);
     if (status == SPY_OK)
         status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
-    *host_ns = before + (spyi_time_ns() - before) / 2;
+    *width_ns = spyi_time_ns() - before;
+    *host_ns = before + *width_ns / 2;
     return status;
 }
+
+enum { SPYI_CALIBRATIONS = 4 };
 
 static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
     const spy_device_info *info = &device->base->limits.info;
     spy_status status;
     spy_shape one;
-    uint64_t ticks = 0;
+    uint64_t best = UINT64_MAX;
     if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
         spyi_text_add(error, "'%s' has no timestamps", info->name);
         return SPY_ERROR_UNSUPPORTED;
@@ -16380,9 +16483,16 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     spy_tensor *tensor =
         spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
-    status = spyi_calibrate(device, tensor, &calibration->host_ns, error);
-    if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
-    calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
+    for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
+        uint64_t ticks = 0, host = 0, width = 0;
+        status = spyi_calibrate(device, tensor, &host, &width, error);
+        if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
+        if (status != SPY_OK || width >= best) continue;
+        best = width;
+        calibration->host_ns = host;
+        calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    }
     spyi_tensor_unlink(tensor);
     spyi_tensor_free(tensor);
     return status;
@@ -19268,7 +19378,10 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
-    if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+    if (!kind->bind(a->types, v, leaf)) {
+        const char *takes = spyi_kind_takes(leaf->type);
+        return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
+    }
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;
@@ -20202,10 +20315,10 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
                        (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
+    leaf->paired = pair != 0;
     if (!uses) return true;
     a->bound.names_diff = true;
     leaf->mode = a->bound.mode;
-    leaf->paired = pair != 0;
     if (!a->bound.mode) return true;
     if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
         return spyi_no(
@@ -22210,11 +22323,21 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
 
 SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
+    for (uint32_t i = 0; limits->target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        if (!spyi_type_is_bound_array(leaf->type)) continue;
+        spyi_text_add(error,
+                      "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
+                      "member of a ConstantBuffer",
+                      leaf->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
         status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
-    uint32_t most = function->object.device->base->limits.max_block_bytes;
+    uint32_t most = limits->max_block_bytes;
     if (status == SPY_OK && out->block_size > most) {
         spyi_text_add(error,
                       "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",
@@ -22250,6 +22373,9 @@ SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 // The kind that binds a tensor to "StructuredBuffer" and its sisters; NULL: no such name.
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);
+SPYI_FN bool spyi_is_typed_buffer(const char *base);
+// The same for "TensorView" and "DiffTensorView".
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base);
 // An argument for a parameter that the system fills.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 
@@ -22547,7 +22673,8 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 // >>kinds/buffer.c ------------------------------------------------------------------------------------------
 
 // Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
-// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
+// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out.
 
 static const struct spyi_buffer_family {
     const char *name;
@@ -22671,8 +22798,145 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
     return &spyi_holder_kind;
 }
 
+SPYI_FN bool spyi_is_typed_buffer(const char *base) {
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
+    return family && family->texels;
+}
+
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {
     return spyi_buffer_family_of(base) ? &spyi_buffer_kind : NULL;
+}
+
+// >>kinds/view.c --------------------------------------------------------------------------------------------
+
+// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them for CUDA alone, in
+// a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. The components of a T that is a vector or matrix
+// are the last dimensions, whether the tensor's elements are such or its own last dimensions feed them. A DiffTensorView has
+// a second view behind the first: of the tensor's gradient, or all zero.
+// Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
+
+enum { SPYI_VIEW_RANK = 5 };
+
+typedef struct spyi_view {
+    uint64_t data;
+    uint32_t strides[SPYI_VIEW_RANK]; // bytes
+    uint32_t sizes[SPYI_VIEW_RANK];
+    uint32_t dimension_count, padding;
+} spyi_view;
+
+static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    spyi_split_type(leaf->type->name, &parts);
+    bool diff = strcmp(parts.base, "DiffTensorView") == 0;
+    leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
+    bool good = spyi_types_target(types) == SPYI_TARGET_CUDA && leaf->element &&
+                spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
+    spyi_free_parts(&parts);
+    if (!good) return false;
+    leaf->field_size = (uint32_t)sizeof(spyi_view) * (diff ? 2 : 1);
+    leaf->field_align = 8;
+    leaf->reads = leaf->writes = true;
+    leaf->untracked = diff; // its gradient is another tensor's memory
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < fit.consumed; d++)
+        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
+    return true;
+}
+
+static void spyi_view_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->type->name);
+}
+
+static void spyi_view_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
+}
+
+// Dimensions of the element that are the tensor's own: components of a vector, rows and columns of a matrix.
+static uint32_t spyi_view_components(const spyi_type *type, uint32_t sizes[2]) {
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        sizes[0] = type->columns;
+        return 1;
+    }
+    if (type->kind != SPYI_TYPE_MATRIX) return 0;
+    sizes[0] = type->rows;
+    sizes[1] = type->columns;
+    return 2;
+}
+
+static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view *view, spyi_text *error) {
+    uint32_t sizes[2] = { 0, 0 }, inner = spyi_view_components(t->type, sizes), rank = t->shape.rank;
+    uint64_t bytes = spyi_type_device_stride(t->type), packed = bytes;
+    size_t said = error->size;
+    memset(view, 0, sizeof *view);
+    if (rank + inner > SPYI_VIEW_RANK) {
+        spyi_text_add(error, "%s has at most %d dimensions, components of vectors included, got %u",
+                      leaf->type->display, SPYI_VIEW_RANK, rank + inner);
+        return false;
+    }
+    if (t->end_bytes - t->begin_bytes > UINT32_MAX) {
+        spyi_text_add(error, "%s reaches 4294967295 bytes with its 32-bit strides, got %llu",
+                      leaf->type->display, (unsigned long long)(t->end_bytes - t->begin_bytes));
+        return false;
+    }
+    view->data = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
+    view->dimension_count = rank + inner;
+    for (uint32_t d = rank; d-- > 0;) {
+        int64_t stride = t->shape.dims[d] > 1 ? t->strides.dims[d] * (int64_t)bytes : (int64_t)packed;
+        if (stride < 0)
+            spyi_text_add(error, "%s has no negative strides, as dimension %u has; copy it",
+                          leaf->type->display, d);
+        else if (leaf->consumed_dims[d] != -1 && stride != (int64_t)packed)
+            spyi_text_add(error, "its last dimensions do not lie next to each other, as %s needs; copy it",
+                          leaf->type->display);
+        else if (leaf->consumed_dims[d] == -1 &&
+                 (stride % (int64_t)leaf->element->device_align || view->data % leaf->element->device_align))
+            spyi_text_add(error, "its elements must lie at multiples of %zu bytes, as %s needs; copy it",
+                          leaf->element->device_align, leaf->type->display);
+        if (error->size > said) return false;
+        view->sizes[d] = (uint32_t)t->shape.dims[d];
+        view->strides[d] = (uint32_t)stride;
+        packed *= (uint64_t)t->shape.dims[d];
+    }
+    for (uint32_t d = inner; d-- > 0;) {
+        view->sizes[rank + d] = sizes[d];
+        view->strides[rank + d] = d + 1 == inner ? (uint32_t)(bytes / sizes[0] / (inner == 2 ? sizes[1] : 1))
+                                                 : (uint32_t)(bytes / sizes[0]);
+    }
+    return true;
+}
+
+static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor, *grad = leaf->paired ? value[1].tensor : t->grads[SPYI_GRAD_OUT];
+    spyi_view views[2];
+    memset(&views[1], 0, sizeof views[1]);
+    if (!spyi_view_make(leaf, t, &views[0], error)) return false;
+    if (leaf->field_size > sizeof(spyi_view)) {
+        const spy_tensor *in = t->grads[SPYI_GRAD_IN];
+        if (!leaf->paired && in && grad && in != grad) {
+            spyi_text_add(error, "%s has one gradient, but the tensor's grad_in and grad_out differ",
+                          leaf->type->display);
+            return false;
+        }
+        if (!grad) grad = in;
+        if (grad && (grad->type != t->type || memcmp(&grad->shape, &t->shape, sizeof t->shape) != 0)) {
+            spyi_text_add(error, "its gradient has another element type or shape");
+            return false;
+        }
+        if (grad && !spyi_view_make(leaf, grad, &views[1], error)) return false;
+    }
+    memcpy(field, views, leaf->field_size);
+    return true;
+}
+
+static const spyi_value_kind spyi_view_kind = { "tensor view",   NULL,           spyi_view_bind,
+                                                spyi_view_field, spyi_view_load, spyi_view_fill };
+
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
+    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
+    return known ? &spyi_view_kind : NULL;
 }
 
 // >>kinds/whole.c -------------------------------------------------------------------------------------------
@@ -22949,8 +23213,9 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     spyi_split_type(type->name, &parts);
     const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
                                   : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
-                                  : value->tensor ? spyi_buffer_kind_of(parts.base)
-                                                  : NULL;
+                                  : !value->tensor                              ? NULL
+                                  : spyi_view_kind_of(parts.base) ? spyi_view_kind_of(parts.base)
+                                                                  : spyi_buffer_kind_of(parts.base);
     spyi_free_parts(&parts);
     return kind;
 }
@@ -22961,6 +23226,12 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+                        : spyi_view_kind_of(parts.base)
+                            ? "; it takes a tensor of these elements, on the CUDA backend: others have no such "
+                              "parameters in Slang, but RWTensor<T, D>"
+                        : spyi_is_typed_buffer(parts.base)
+                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+                              "buffers, but for (RW)StructuredBuffer<T>"
                         : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
                             ? "; it takes a tensor"
                             : NULL;
@@ -23972,6 +24243,11 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
+    if (status == SPY_OK && !values->threads &&
+        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
+        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
+        status = SPY_ERROR_UNSUPPORTED;
+    }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
@@ -24161,6 +24437,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code_size = code.size;
         desc.entry = entry;
         desc.prelude_size = code.prelude_size;
+        desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
+        desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;
@@ -26138,6 +26416,12 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
+    if (entry->cuda_kernel && function->object.device->base->limits.target != SPYI_TARGET_CUDA)
+        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
+                         "%s: %s: it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of "
+                         "backend %s",
+                         name, function->name, function->object.device->base->limits.info.name,
+                         function->object.device->base->limits.info.backend);
     if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
         return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
                          "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
@@ -26171,8 +26455,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
-        threads->guarded =
-            !threads->shader && !threads->counts; // a shader looks itself whether it is beyond the end
+        threads->guarded = !threads->shader && !entry->cuda_kernel &&
+                           !threads->counts; // a shader looks itself whether it is beyond the end
         for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
         spy_args list;
         list.items = all;

@@ -894,6 +894,9 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, spyi_cu_device device))                        \
     X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (spyi_cu_context * context, spyi_cu_device device))      \
     X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (spyi_cu_device device))                            \
+    X(PrimaryCtxReset, "cuDevicePrimaryCtxReset_v2", (spyi_cu_device device))                                \
+    X(CtxCreate, "cuCtxCreate_v2", (spyi_cu_context * context, unsigned flags, spyi_cu_device device))       \
+    X(CtxDestroy, "cuCtxDestroy_v2", (spyi_cu_context context))                                              \
     X(CtxGetCurrent, "cuCtxGetCurrent", (spyi_cu_context * context))                                         \
     X(CtxSetCurrent, "cuCtxSetCurrent", (spyi_cu_context context))                                           \
     X(CtxPushCurrent, "cuCtxPushCurrent_v2", (spyi_cu_context context))                                      \
@@ -1088,6 +1091,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_device device;
     spyi_cu_context context;
     bool primary;      // the context is retained, not given
+    bool own_context;  // it is neither: it was made, and is destroyed
     bool made_current; // on a thread that had no context
     bool lost;
     int arch; // compute capability: 90 for 9.0
@@ -1677,6 +1681,19 @@ static void spyi_add_prelude(unsigned blocks, spyi_text *out) {
 
 // >>the kernel's text
 
+// Text in which every kernel is a function that others can call: Slang emits all [CudaKernel] functions of a module as
+// kernels, and calls those that ours calls as if they were none.
+static void spyi_add_functions(const char *from, const char *end, spyi_text *out) {
+    static const char global[] = "__global__";
+    const char *at;
+    while ((at = strstr(from, global)) != NULL && at < end) {
+        spyi_text_add_n(out, from, (size_t)(at - from));
+        spyi_text_add(out, "__device__ inline"); // those that nothing calls disappear
+        from = at + sizeof global - 1;
+    }
+    spyi_text_add_n(out, from, (size_t)(end - from));
+}
+
 // The body with the kernel under its label's name, for profilers, and with its group size, so that registers suffice.
 static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const char *name, spyi_text *out) {
     spyi_text head = { NULL, 0, 0 };
@@ -1684,9 +1701,10 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     spyi_text_add(&head, "__global__ void %s(", desc->entry);
     at = strstr(body, spyi_text_str(&head));
     if (at != NULL) {
-        spyi_text_add_n(out, body, (size_t)(at - body));
-        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(%s", desc->group_size, name,
-                      at + head.size);
+        spyi_add_functions(body, at, out);
+        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", desc->group_size, name);
+        at += head.size;
+        spyi_add_functions(at, at + strlen(at), out);
     }
     spyi_text_free(&head);
     return at != NULL;
@@ -1707,6 +1725,8 @@ static char *spyi_kernel_symbol(const spyi_kernel_desc *desc) {
 
 // >>compiling
 
+enum { SPYI_NVRTC_OPTIONS = 8 };
+
 // A folder that has cuda_fp16.h, which only Slang's own prelude wants.
 static void spyi_find_headers(spyi_text *out) {
     static const char *const folders[] = { NULL, NULL, "/usr/local/cuda", "/usr" };
@@ -1724,13 +1744,28 @@ static void spyi_find_headers(spyi_text *out) {
     spyi_text_clear(out);
 }
 
+// NVRTC's options for what the module's say, behind those that are always given. Returns their number.
+static int spyi_add_options(const spyi_kernel_desc *desc, const char *out[SPYI_NVRTC_OPTIONS]) {
+    int count = 0;
+    out[count++] = "-default-device";
+    out[count++] = "-w";
+    // NVRTC changes the process's stack limit during a compilation unless it is told not to.
+    out[count++] = "-modify-stack-limit=false";
+    if (desc->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
+    if (desc->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
+    if (desc->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
+    if (desc->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
+    return count;
+}
+
 static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *body,
                               const spyi_kernel_desc *desc, const char *name, unsigned blocks,
                               spyi_text *code, spyi_text *log) {
-    // NVRTC changes the process's stack limit during a compilation unless it is told not to. -minimal, which leaves out
-    // what textures need, came with 12.8.
-    const char *options[] = { "-default-device", "-w", "-modify-stack-limit=false", "-minimal" };
-    bool minimal = (blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208;
+    const char *options[SPYI_NVRTC_OPTIONS];
+    int count = spyi_add_options(desc, options);
+    // It leaves out what textures need, and came with 12.8.
+    if ((blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208)
+        options[count++] = "-minimal";
     spyi_text text = { NULL, 0, 0 };
     bool good;
     spyi_add_prelude(blocks, &text);
@@ -1738,7 +1773,7 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *bod
     if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
         good = spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
-                              options, minimal ? 4 : 3, code, log);
+                              options, count, code, log);
     spyi_text_free(&text);
     return good;
 }
@@ -1746,8 +1781,8 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *bod
 static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *body,
                               const spyi_kernel_desc *desc, const char *name, spyi_text *code,
                               spyi_text *log) {
-    const char *options[] = { "-default-device", "-w", "-modify-stack-limit=false", NULL, NULL };
-    int count = 3;
+    const char *options[SPYI_NVRTC_OPTIONS];
+    int count = spyi_add_options(desc, options);
     spyi_text text = { NULL, 0, 0 }, headers = { NULL, 0, 0 };
     bool good;
     spyi_find_headers(&headers);
@@ -1942,8 +1977,9 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
                           (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
-        spyi_text_add(error,
-                      "; release the device, and every other user of its context, before making a new one");
+        spyi_text_add(error, gpu->primary || gpu->own_context
+                                 ? "; release it and make a new one"
+                                 : "; so is the context that was given: make a new device in another one");
         gpu->lost = true;
         return SPY_ERROR_DEVICE_LOST;
     }
@@ -1972,6 +2008,28 @@ static spy_status spyi_cuda_take_context(spyi_cuda_gpu *gpu, const spy_device_de
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// The primary context is dead from a fault, and stays so as long as anybody in the process has it. One of our own lives
+// beside it. Should the driver refuse that too, nothing of CUDA works in this process any more, so that a reset of the
+// primary context, which takes it from all who have it, does no harm.
+static spyi_cu_result spyi_cuda_replace_context(spyi_cuda_gpu *gpu) {
+    spyi_cu_context made = NULL;
+    spyi_cu_result result = gpu->cu.CtxCreate(&gpu->context, 0, gpu->device);
+    if (result == SPYI_CU_OK) {
+        (void)gpu->cu.CtxPopCurrent(&made);
+        gpu->own_context = true;
+        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+                  "the primary CUDA context of '%s' was lost in a fault and is still held; the device has a "
+                  "context of its own, which shares no memory with torch and others that use the primary one",
+                  gpu->base.limits.info.name);
+        return result;
+    }
+    if (!spyi_cuda_is_fatal(result)) return result;
+    (void)gpu->cu.PrimaryCtxReset(gpu->device);
+    result = gpu->cu.PrimaryCtxRetain(&gpu->context, gpu->device);
+    gpu->primary = result == SPYI_CU_OK;
+    return result;
+}
+
 static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_desc *desc,
                                            spyi_text *error) {
     spyi_cu_result result;
@@ -1979,10 +2037,13 @@ static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_
     if (status != SPY_OK) return status;
     result = gpu->cu.PrimaryCtxRetain(&gpu->context, gpu->device);
     gpu->primary = result == SPYI_CU_OK;
-    if (gpu->primary) return SPY_OK;
+    if (spyi_cuda_is_fatal(result)) result = spyi_cuda_replace_context(gpu);
+    if (result == SPYI_CU_OK) return SPY_OK;
     gpu->context = NULL;
     spyi_cu_say(&gpu->cu, result, "cuDevicePrimaryCtxRetain", error);
     spyi_text_add(error, " for '%s'", gpu->base.limits.info.name);
+    if (spyi_cuda_is_fatal(result))
+        spyi_text_add(error, "; after a fault this driver wants a new process");
     return result == SPYI_CU_OUT_OF_MEMORY ? SPY_ERROR_OUT_OF_DEVICE_MEMORY : SPY_ERROR_NO_DEVICE;
 }
 
@@ -2062,10 +2123,11 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave(gpu, pushed);
         // A context that is current on this thread because it had none must not be left behind when it may die.
-        if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
+        if ((gpu->primary || gpu->own_context) && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);
         if (gpu->primary) (void)gpu->cu.PrimaryCtxRelease(gpu->device);
+        if (gpu->own_context) (void)gpu->cu.CtxDestroy(gpu->context);
     }
     free(gpu->nvrtc_path);
     spyi_mutex_destroy(&gpu->nvrtc_lock);

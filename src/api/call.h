@@ -248,6 +248,12 @@ typedef struct spy_uint3 {
 // whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
 // NULL. Errors and threads as spy_call().
+// A [CudaKernel] runs too, on the CUDA backend: in groups of options->thread_group_size (64 if 0), which it sees as
+// cudaBlockDim(), and in whole groups, so that blocks in a grid of (gx, gy, gz) are threads of (gx * x, gy * y, gz * z). Its
+// TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
+// components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
+// stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
+// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f).
 spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of

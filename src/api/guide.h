@@ -491,8 +491,9 @@
 //
 // Kernels are compiled with a prelude of the library's own. What it does not know is compiled with Slang's, which takes
 // about 0.1 s longer, and CUDA's headers for half; the log says so. A ConstantBuffer<float4> is refused, since libslang
-// crashes over its components: put the vector into a struct. options.optimization, debug_info and float_mode of modules
-// reach SPIR-V only.
+// crashes over its components: put the vector into a struct. Buffer<T> and RWBuffer<T> are refused: Slang has no code for
+// them there (stores to a global RWBuffer it drops without a word). options.float_mode and debug_info of modules are NVRTC's
+// -use_fast_math, -fmad=false, -lineinfo and -G.
 //
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
 // only gives the work so far a number. A kernel that faults loses the device: release it and make another one.

@@ -17,7 +17,8 @@ typedef struct spy_define {
 } spy_define;
 
 // How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
-// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it.
+// LOW to HIGHEST need Slang's library slang-glslang beside the compiler: SPY_ERROR_UNSUPPORTED without it. On CUDA NVRTC
+// optimises fully whatever is asked; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -27,7 +28,8 @@ typedef enum spy_optimization {
 } spy_optimization;
 
 // What kernels carry for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic debug information: Vulkan
-// 1.3, or the extension VK_KHR_shader_non_semantic_info.
+// 1.3, or the extension VK_KHR_shader_non_semantic_info. On CUDA they are NVRTC's -lineinfo and -G, with the lines of
+// the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
     SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
     SPY_DEBUG_INFO_NONE,
@@ -36,9 +38,10 @@ typedef enum spy_debug_info {
 } spy_debug_info;
 
 typedef enum spy_float_mode {
-    SPY_FLOAT_MODE_DEFAULT = 0, // the driver may fuse a * b + c
-    SPY_FLOAT_MODE_PRECISE,     // it may not. Slang before 2026.14 cannot say so to it: SPY_ERROR_UNSUPPORTED
-    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur. No effect on SPIR-V: a warning says so
+    SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
+    SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur, and on CUDA (NVRTC's -use_fast_math) sin,
+                                // exp, / and others are approximate, denormals 0. No effect on SPIR-V: a warning says so
 } spy_float_mode;
 
 // How a module and the kernels made for it are compiled. Zero is the default of each. Matrices are always row-major,

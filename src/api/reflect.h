@@ -56,7 +56,8 @@ typedef enum spy_decl_flags {
     SPY_DECL_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
     SPY_DECL_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
     SPY_DECL_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_SETTER = 1 << 12         // ... written
+    SPY_DECL_SETTER = 1 << 12,        // ... written
+    SPY_DECL_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
 } spy_decl_flags;
 
 typedef enum spy_constant_kind {

@@ -76,6 +76,7 @@ typedef struct spyi_kernel_desc {
     const void *code;    // SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL
     size_t code_size;    // bytes
     size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
+    uint8_t float_mode, debug_info; // SPYI_TARGET_CUDA: spy_float_mode, spy_debug_info; SPIR-V says them itself
     const char *entry;   // entry point's name in the code
     uint32_t group_size; // threads of a group, and its sizes in x, y, z; already fixed in SPIR-V
     uint32_t group[3];

@@ -216,7 +216,10 @@ static bool spyi_bind_kind(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v
     if (leaf->out) return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
     leaf->source = SPYI_SOURCE_KIND;
     leaf->kind = kind;
-    if (!kind->bind(a->types, v, leaf)) return spyi_mismatch(a, leaf->path, leaf->type, v, "");
+    if (!kind->bind(a->types, v, leaf)) {
+        const char *takes = spyi_kind_takes(leaf->type);
+        return spyi_mismatch(a, leaf->path, leaf->type, v, takes ? takes : "");
+    }
     a->bound.uses_library = true;
     a->bound.names_library = a->bound.names_library || leaf->kind_type;
     spyi_fit fit;

@@ -120,10 +120,10 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
                        (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
+    leaf->paired = pair != 0;
     if (!uses) return true;
     a->bound.names_diff = true;
     leaf->mode = a->bound.mode;
-    leaf->paired = pair != 0;
     if (!a->bound.mode) return true;
     if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
         return spyi_no(

@@ -39,6 +39,12 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
     spyi_context *ctx = &function->object.device->ctx;
     const spyi_entry *entry = &function->entry;
     const spyi_signature *signature = &function->overloads.items[0];
+    if (entry->cuda_kernel && function->object.device->base->limits.target != SPYI_TARGET_CUDA)
+        return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
+                         "%s: %s: it is a [CudaKernel], which the CUDA backend alone runs; this device is '%s' of "
+                         "backend %s",
+                         name, function->name, function->object.device->base->limits.info.name,
+                         function->object.device->base->limits.info.backend);
     if ((uint64_t)entry->threads[0] * entry->threads[1] * entry->threads[2] > 1024)
         return spyi_fail(ctx, SPY_ERROR_UNSUPPORTED,
                          "%s: %s: its [numthreads(%u, %u, %u)] are more than 1024 threads", name,
@@ -72,8 +78,8 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
         const uint32_t *size =
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
-        threads->guarded =
-            !threads->shader && !threads->counts; // a shader looks itself whether it is beyond the end
+        threads->guarded = !threads->shader && !entry->cuda_kernel &&
+                           !threads->counts; // a shader looks itself whether it is beyond the end
         for (int i = 0; i < 3; i++) threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : 64;
         spy_args list;
         list.items = all;

@@ -25,6 +25,11 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
                    "come back); spy_dispatch runs it");
         status = SPY_ERROR_UNSUPPORTED;
     }
+    if (status == SPY_OK && !values->threads &&
+        spyi_unit_is_cuda_kernel(function->module->unit, function->name)) {
+        spyi_text_add(error, "it is a [CudaKernel], which says itself what its threads do; spy_dispatch runs it");
+        status = SPY_ERROR_UNSUPPORTED;
+    }
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
     if (status == SPY_OK) status = spyi_globals_check(function, values, error);
@@ -214,6 +219,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.code_size = code.size;
         desc.entry = entry;
         desc.prelude_size = code.prelude_size;
+        desc.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
+        desc.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_sizes(plan, &variant->emitted, &desc);
         desc.binding_count = variant->feeds.binding_count;
         desc.slots = code.inputs.slots;

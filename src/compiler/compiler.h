@@ -64,6 +64,7 @@ SPYI_FN void spyi_unit_release(spyi_unit *unit);
 SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
 SPYI_FN uint32_t
 spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
 // The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
 // text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
@@ -175,6 +176,7 @@ typedef enum spyi_system {
 
 typedef struct spyi_entry {
     uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
+    bool cuda_kernel;                         // it is a [CudaKernel]: the caller says its threads
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
     uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
     uint32_t block_size;
@@ -184,6 +186,8 @@ typedef struct spyi_entry {
 
 // Whether the module declares the function as an entry point, by [shader(...)].
 SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
+// Whether the module declares the function as a [CudaKernel]. Cost: the module's IR as text, once; about a millisecond.
+SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // The function of that name, seen as a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 

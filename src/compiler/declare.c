@@ -246,6 +246,7 @@ static void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     if (result) node.type = spyi_sl_type_info_of(b, result);
     spyi_sl_attributes(b, SPYI_SL_OF_FUNCTION, function, &node);
     if (global) spyi_sl_entry(b, function, &node);
+    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path)) node.flags |= SPY_DECL_CUDA_KERNEL;
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);

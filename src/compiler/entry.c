@@ -41,6 +41,63 @@ bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
     return found;
 }
 
+// >>[CudaKernel]: reflection lists none of Slang's own attributes, but the module's text in Slang's IR has them, one a line
+// before what they decorate: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
+
+static void spyi_sl_read_ir(const char *text, spyi_text *names) {
+    static const char mark[] = "[CudaKernel]", hint[] = "[nameHint(\"", function[] = "func ";
+    const char *name = NULL;
+    size_t length = 0;
+    bool kernel = false;
+    for (const char *line = text; *line;) {
+        while (*line == ' ' || *line == '\t') line++;
+        if (strncmp(line, function, sizeof function - 1) == 0 && kernel && name) {
+            spyi_text_add_n(names, name, length);
+            spyi_text_add(names, "\n");
+        }
+        if (*line != '[') { // no decoration: those that come belong to something else
+            kernel = false;
+            name = NULL;
+        }
+        if (strncmp(line, mark, sizeof mark - 1) == 0) kernel = true;
+        if (strncmp(line, hint, sizeof hint - 1) == 0) {
+            name = line + sizeof hint - 1;
+            length = strcspn(name, "\"\n");
+        }
+        line += strcspn(line, "\n");
+        if (*line) line++;
+    }
+}
+
+bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
+    spyi_sl_blob *blob = NULL;
+    if (!unit->cuda_kernels_asked && live->module->v->disassemble(live->module, &blob) >= 0 && blob) {
+        spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
+        spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
+        spyi_sl_read_ir(spyi_text_str(&text), &unit->cuda_kernels);
+        spyi_text_free(&text);
+    }
+    spyi_sl_blob_free(&blob);
+    unit->cuda_kernels_asked = true;
+    for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
+        const char *c = name;
+        while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) { // ns.f here is ns::f there
+            c += *c == ':' ? 2 : 1;
+            line++;
+        }
+        if (!*c && *line == '\n') return true;
+        line += strcspn(line, "\n") + 1;
+    }
+    return false;
+}
+
+bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
+    spyi_global_lock();
+    bool found = spyi_sl_is_cuda_kernel(unit, spyi_sl_live_of(unit, 1), name);
+    spyi_global_unlock();
+    return found;
+}
+
 void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
@@ -49,6 +106,11 @@ void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     if (!spyi_sl_name_is_safe(name)) return;
     spyi_global_lock();
     spyi_sl_live *live = spyi_sl_live_of(unit, 4);
+    out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, name);
+    if (out->cuda_kernel) { // nothing is filled by the system, and libslang would take it for a shader that it is not
+        spyi_global_unlock();
+        return;
+    }
     live->module->v->findAndCheckEntryPoint(live->module, name, SPYI_SL_STAGE_COMPUTE, &entry, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     spyi_sl_layout *layout = entry ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;

@@ -193,6 +193,8 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
     if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
+    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY && type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+        if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
         // none is the entry point's, and in push constants.
@@ -279,7 +281,6 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    if (unit->compiler->target != SPYI_TARGET_SPIRV) return NULL; // bindings are placed for this one alone
     spyi_global_lock();
     if (!unit->inputs_asked) {
         spyi_sl_live *live = spyi_sl_live_of(unit, SPYI_SL_INPUTS_KIB);

@@ -117,6 +117,8 @@ struct spyi_unit {
     size_t link_count;
     spyi_inputs inputs;     // of spyi_unit_inputs(), once that was asked
     bool inputs_asked, inputs_known;
+    spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
+    bool cuda_kernels_asked;
     char **imports;         // names of the modules below
     size_t module_count;    // modules that the session had when the unit was loaded
     spyi_sl_stored *stored; // those, once a fresh session or a linking unit has needed them
@@ -215,6 +217,8 @@ SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const sp
                                  spyi_text *messages);
 
 // >>entry.c
+// As spyi_unit_is_cuda_kernel(), inside the global lock.
+SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Where the parameters of a linked program's entry point lie.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 

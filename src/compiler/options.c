@@ -52,6 +52,10 @@ static bool spyi_sl_knows_precise(const char *version) {
     return year > 2026 || (year == 2026 && release >= 14);
 }
 
+const spy_compile_options *spyi_unit_options(const spyi_unit *unit) {
+    return &unit->options;
+}
+
 spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error) {
     const spy_compile_options *o = &unit->options;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -64,11 +68,9 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
     }
     bool optimize = o->optimization > SPY_OPTIMIZATION_NONE;
     if (unit->compiler->target != SPYI_TARGET_SPIRV) {
-        if (!optimize && o->debug_info <= SPY_DEBUG_INFO_NONE && o->float_mode == SPY_FLOAT_MODE_DEFAULT)
-            return SPY_OK;
-        spyi_text_add(error,
-                      "options.optimization, debug_info and float_mode reach SPIR-V only, not this backend");
-        return SPY_ERROR_UNSUPPORTED;
+        if (optimize)
+            spyi_text_add(notes, "options.optimization has no effect on CUDA: NVRTC optimises fully\n");
+        return SPY_OK;
     }
     if (optimize &&
         lib->global->v->checkPassThroughSupport(lib->global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) < 0) {

@@ -133,7 +133,9 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit) {
     target.format = c->target == SPYI_TARGET_SPIRV ? SPYI_SL_TARGET_SPIRV : SPYI_SL_TARGET_CUDA_SOURCE;
     target.profile = c->target == SPYI_TARGET_SPIRV ? global->v->findProfile(global, "spirv_1_5") : 0;
     target.flags = SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY;
-    target.lineDirectiveMode = SPYI_SL_LINE_DIRECTIVES_NONE;
+    target.lineDirectiveMode = unit->options.debug_info > SPY_DEBUG_INFO_NONE
+                                   ? SPYI_SL_LINE_DIRECTIVES_DEFAULT
+                                   : SPYI_SL_LINE_DIRECTIVES_NONE;
     target.forceGLSLScalarBufferLayout = true;
     target.compilerOptionEntries = options;
     target.compilerOptionEntryCount = option_count;
@@ -464,6 +466,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     }
     free(unit->defines);
     spyi_inputs_free(&unit->inputs);
+    spyi_text_free(&unit->cuda_kernels);
     spyi_sl_free_strings(unit->imports, unit->module_count);
     spyi_sl_free_strings(unit->include_paths, unit->include_path_count);
     spyi_sl_free_strings(unit->conformances, unit->conformance_count);

@@ -35,6 +35,7 @@ enum { SPYI_SL_TARGET_SPIRV = 6, SPYI_SL_TARGET_CUDA_SOURCE = 17 };
 enum {
     SPYI_SL_TARGET_FLAG_SPIRV_DIRECTLY = 1 << 10,
     SPYI_SL_MATRIX_ROW_MAJOR = 1,
+    SPYI_SL_LINE_DIRECTIVES_DEFAULT = 0,
     SPYI_SL_LINE_DIRECTIVES_NONE = 1
 };
 enum {
@@ -312,7 +313,7 @@ struct spyi_sl_module_table {
                                              spyi_sl_entry_point **, spyi_sl_blob **diagnostics);
     spyi_sl_slot getDependencyFileCount, getDependencyFilePath;
     spyi_sl_decl *(*getModuleReflection)(spyi_sl_module *);
-    spyi_sl_slot disassemble;
+    spyi_sl_result (*disassemble)(spyi_sl_module *, spyi_sl_blob **);
 };
 
 #undef SPYI_SL_COMPONENT

@@ -55,7 +55,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
             spyi_text_add(
                 messages,
                 "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can",
+                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can; for "
+                "CUDA Slang has no code for typed buffers",
                 p->path, p->type->display);
             return false;
         }
@@ -71,5 +72,13 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     for (uint32_t i = 0; i < inputs->uniform_count; i++)
         if (!used[i]) inputs->uniform_size[i] = 0;
     while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
+    // Data that lies beside what is used travels with it, and is checked as everywhere else.
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        spyi_input *p = &inputs->items[i];
+        uint32_t uniform = bindings[i].binding;
+        if (p->kind == SPYI_INPUT_DATA && p->type->kind != SPYI_TYPE_OTHER && uniform < inputs->uniform_count &&
+            used[uniform])
+            p->slot = (int32_t)uniform;
+    }
     return true;
 }

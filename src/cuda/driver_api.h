@@ -119,6 +119,9 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, spyi_cu_device device))                        \
     X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (spyi_cu_context * context, spyi_cu_device device))      \
     X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (spyi_cu_device device))                            \
+    X(PrimaryCtxReset, "cuDevicePrimaryCtxReset_v2", (spyi_cu_device device))                                \
+    X(CtxCreate, "cuCtxCreate_v2", (spyi_cu_context * context, unsigned flags, spyi_cu_device device))       \
+    X(CtxDestroy, "cuCtxDestroy_v2", (spyi_cu_context context))                                              \
     X(CtxGetCurrent, "cuCtxGetCurrent", (spyi_cu_context * context))                                         \
     X(CtxSetCurrent, "cuCtxSetCurrent", (spyi_cu_context context))                                           \
     X(CtxPushCurrent, "cuCtxPushCurrent_v2", (spyi_cu_context context))                                      \

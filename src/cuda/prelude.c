@@ -125,6 +125,19 @@ static void spyi_add_prelude(unsigned blocks, spyi_text *out) {
 
 // >>the kernel's text
 
+// Text in which every kernel is a function that others can call: Slang emits all [CudaKernel] functions of a module as
+// kernels, and calls those that ours calls as if they were none.
+static void spyi_add_functions(const char *from, const char *end, spyi_text *out) {
+    static const char global[] = "__global__";
+    const char *at;
+    while ((at = strstr(from, global)) != NULL && at < end) {
+        spyi_text_add_n(out, from, (size_t)(at - from));
+        spyi_text_add(out, "__device__ inline"); // those that nothing calls disappear
+        from = at + sizeof global - 1;
+    }
+    spyi_text_add_n(out, from, (size_t)(end - from));
+}
+
 // The body with the kernel under its label's name, for profilers, and with its group size, so that registers suffice.
 static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const char *name, spyi_text *out) {
     spyi_text head = { NULL, 0, 0 };
@@ -132,9 +145,10 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     spyi_text_add(&head, "__global__ void %s(", desc->entry);
     at = strstr(body, spyi_text_str(&head));
     if (at != NULL) {
-        spyi_text_add_n(out, body, (size_t)(at - body));
-        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(%s", desc->group_size, name,
-                      at + head.size);
+        spyi_add_functions(body, at, out);
+        spyi_text_add(out, "__global__ void __launch_bounds__(%u) %s(", desc->group_size, name);
+        at += head.size;
+        spyi_add_functions(at, at + strlen(at), out);
     }
     spyi_text_free(&head);
     return at != NULL;
@@ -155,6 +169,8 @@ static char *spyi_kernel_symbol(const spyi_kernel_desc *desc) {
 
 // >>compiling
 
+enum { SPYI_NVRTC_OPTIONS = 8 };
+
 // A folder that has cuda_fp16.h, which only Slang's own prelude wants.
 static void spyi_find_headers(spyi_text *out) {
     static const char *const folders[] = { NULL, NULL, "/usr/local/cuda", "/usr" };
@@ -172,13 +188,28 @@ static void spyi_find_headers(spyi_text *out) {
     spyi_text_clear(out);
 }
 
+// NVRTC's options for what the module's say, behind those that are always given. Returns their number.
+static int spyi_add_options(const spyi_kernel_desc *desc, const char *out[SPYI_NVRTC_OPTIONS]) {
+    int count = 0;
+    out[count++] = "-default-device";
+    out[count++] = "-w";
+    // NVRTC changes the process's stack limit during a compilation unless it is told not to.
+    out[count++] = "-modify-stack-limit=false";
+    if (desc->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
+    if (desc->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
+    if (desc->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
+    if (desc->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
+    return count;
+}
+
 static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *body,
                               const spyi_kernel_desc *desc, const char *name, unsigned blocks,
                               spyi_text *code, spyi_text *log) {
-    // NVRTC changes the process's stack limit during a compilation unless it is told not to. -minimal, which leaves out
-    // what textures need, came with 12.8.
-    const char *options[] = { "-default-device", "-w", "-modify-stack-limit=false", "-minimal" };
-    bool minimal = (blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208;
+    const char *options[SPYI_NVRTC_OPTIONS];
+    int count = spyi_add_options(desc, options);
+    // It leaves out what textures need, and came with 12.8.
+    if ((blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208)
+        options[count++] = "-minimal";
     spyi_text text = { NULL, 0, 0 };
     bool good;
     spyi_add_prelude(blocks, &text);
@@ -186,7 +217,7 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *bod
     if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
         good = spyi_nvrtc_run(nvrtc, arch, spyi_text_str(&text), desc->label != NULL ? desc->label : name,
-                              options, minimal ? 4 : 3, code, log);
+                              options, count, code, log);
     spyi_text_free(&text);
     return good;
 }
@@ -194,8 +225,8 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, int arch, const char *bod
 static bool spyi_compile_full(const spyi_nvrtc *nvrtc, int arch, const char *body,
                               const spyi_kernel_desc *desc, const char *name, spyi_text *code,
                               spyi_text *log) {
-    const char *options[] = { "-default-device", "-w", "-modify-stack-limit=false", NULL, NULL };
-    int count = 3;
+    const char *options[SPYI_NVRTC_OPTIONS];
+    int count = spyi_add_options(desc, options);
     spyi_text text = { NULL, 0, 0 }, headers = { NULL, 0, 0 };
     bool good;
     spyi_find_headers(&headers);

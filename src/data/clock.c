@@ -7,9 +7,10 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
     return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
 }
 
-// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile.
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile. *width_ns: from
+// one look to the other.
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
-                                 spyi_text *error) {
+                                 uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;
     spyi_use use;
     memset(&use, 0, sizeof use);
@@ -28,15 +29,18 @@ static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, ui
     spyi_uses_done(device, barrier, false, status);
     if (status == SPY_OK)
         status = table->wait(device->gpu, table->open_submit(device->gpu), UINT64_MAX, error);
-    *host_ns = before + (spyi_time_ns() - before) / 2;
+    *width_ns = spyi_time_ns() - before;
+    *host_ns = before + *width_ns / 2;
     return status;
 }
+
+enum { SPYI_CALIBRATIONS = 4 };
 
 static spy_status spyi_get_calibration(spy_device *device, spy_calibration *calibration, spyi_text *error) {
     const spy_device_info *info = &device->base->limits.info;
     spy_status status;
     spy_shape one;
-    uint64_t ticks = 0;
+    uint64_t best = UINT64_MAX;
     if (!(info->features & SPY_FEATURE_TIMESTAMPS)) {
         spyi_text_add(error, "'%s' has no timestamps", info->name);
         return SPY_ERROR_UNSUPPORTED;
@@ -45,9 +49,16 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     spy_tensor *tensor =
         spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
-    status = spyi_calibrate(device, tensor, &calibration->host_ns, error);
-    if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
-    calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
+    for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
+        uint64_t ticks = 0, host = 0, width = 0;
+        status = spyi_calibrate(device, tensor, &host, &width, error);
+        if (status == SPY_OK) status = spyi_tensor_download(tensor, &ticks, error);
+        if (status != SPY_OK || width >= best) continue;
+        best = width;
+        calibration->host_ns = host;
+        calibration->gpu_ns = spyi_ticks_to_ns(ticks, info->timestamp_period_ns);
+    }
     spyi_tensor_unlink(tensor);
     spyi_tensor_free(tensor);
     return status;

@@ -46,11 +46,21 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
 
 SPYI_FN spy_status spyi_emit_entry(const spy_function *function, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error) {
+    const spyi_limits *limits = &function->object.device->base->limits;
     spy_status status = SPY_OK;
     out->block_size = entry->block_size;
+    for (uint32_t i = 0; limits->target == SPYI_TARGET_CUDA && i < bound->leaf_count; i++) {
+        const spyi_leaf *leaf = &bound->leaves[i];
+        if (!spyi_type_is_bound_array(leaf->type)) continue;
+        spyi_text_add(error,
+                      "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
+                      "member of a ConstantBuffer",
+                      leaf->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
         status = spyi_entry_node(bound, p, entry->offsets[p], out, error);
-    uint32_t most = function->object.device->base->limits.max_block_bytes;
+    uint32_t most = limits->max_block_bytes;
     if (status == SPY_OK && out->block_size > most) {
         spyi_text_add(error,
                       "its uniform parameters have %u bytes, the device takes %u; move them into a tensor",

@@ -1,5 +1,6 @@
 // Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
-// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes; typed buffers have no such form.
+// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
+// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out.
 #include "kinds/kinds.h"
 
 static const struct spyi_buffer_family {
@@ -122,6 +123,11 @@ static const spyi_value_kind spyi_holder_kind = {
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
     return &spyi_holder_kind;
+}
+
+SPYI_FN bool spyi_is_typed_buffer(const char *base) {
+    const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
+    return family && family->texels;
 }
 
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base) {

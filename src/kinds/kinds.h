@@ -27,6 +27,9 @@ SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 // The kind that binds a tensor to "StructuredBuffer" and its sisters; NULL: no such name.
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(const char *base);
+SPYI_FN bool spyi_is_typed_buffer(const char *base);
+// The same for "TensorView" and "DiffTensorView".
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base);
 // An argument for a parameter that the system fills.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 

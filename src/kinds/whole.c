@@ -271,8 +271,9 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
     spyi_split_type(type->name, &parts);
     const spyi_value_kind *kind = strcmp(parts.base, "Ptr") == 0                ? &spyi_pointer_kind
                                   : value->tensor && spyi_family_of(parts.base) ? &spyi_whole_kind
-                                  : value->tensor ? spyi_buffer_kind_of(parts.base)
-                                                  : NULL;
+                                  : !value->tensor                              ? NULL
+                                  : spyi_view_kind_of(parts.base) ? spyi_view_kind_of(parts.base)
+                                                                  : spyi_buffer_kind_of(parts.base);
     spyi_free_parts(&parts);
     return kind;
 }
@@ -283,6 +284,12 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type) {
     spyi_type_parts parts;
     spyi_split_type(type->name, &parts);
     const char *takes = strcmp(parts.base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64"
+                        : spyi_view_kind_of(parts.base)
+                            ? "; it takes a tensor of these elements, on the CUDA backend: others have no such "
+                              "parameters in Slang, but RWTensor<T, D>"
+                        : spyi_is_typed_buffer(parts.base)
+                            ? "; it takes a tensor, on the Vulkan backend: for CUDA Slang has no code for typed "
+                              "buffers, but for (RW)StructuredBuffer<T>"
                         : spyi_family_of(parts.base) || spyi_buffer_kind_of(parts.base)
                             ? "; it takes a tensor"
                             : NULL;

@@ -1593,7 +1593,7 @@ static void test_release_order(void **state) {
 static void test_info(void **state) {
     NEEDS_DEVICE();
     spy_device_info info = spy_get_device_info(gpu_device), list[8];
-    assert_string_equal(info.backend, "vulkan");
+    assert_string_equal(info.backend, gpu_is_cuda() ? "cuda" : "vulkan");
     assert_true(info.name[0] && info.driver[0] && info.type != SPY_ADAPTER_DEFAULT && info.max_group_size >= 128 && info.max_group_count >= 65535);
     assert_true(info.max_inline_block_bytes >= 128 && info.memory_bytes > 0 && info.subgroup_size > 0);
     size_t n = spy_enumerate_adapters(gpu_desc().backend, NULL, 0);

@@ -591,6 +591,10 @@ static char dump_folder[] = "/tmp/spy_gradients_XXXXXX";
 static void test_spirv(void **state) {
     (void)state;
     const char *val = getenv("SPIRV_VAL");
+    if (gpu_is_cuda()) {
+        print_message("skipped: CUDA's kernels are no SPIR-V; tests/cuda compiles them with NVRTC\n");
+        skip();
+    }
     if (!gpu_device || !val || access(val, X_OK) != 0) {
         print_message("skipped: SPIRV_VAL does not name spirv-val; the generated SPIR-V is NOT checked\n");
         skip();

@@ -125,6 +125,8 @@ static void hear(spy_log_level level, const char *message, void *user) {
     snprintf(heard, sizeof heard, "%s", message);
 }
 
+static spy_compile_options module_options; // that the kernels of compile() have
+
 static spy_status compile(int arch, const char *prelude, const char *body, spyi_text *code, spyi_text *error) {
     spyi_context ctx;
     spyi_kernel_desc desc;
@@ -142,6 +144,8 @@ static spy_status compile(int arch, const char *prelude, const char *body, spyi_
     desc.code = spyi_text_str(&text);
     desc.code_size = text.size + 1;
     desc.prelude_size = strlen(prelude);
+    desc.float_mode = (uint8_t)module_options.float_mode;
+    desc.debug_info = (uint8_t)module_options.debug_info;
     spy_status status = spyi_cuda_compile(&ctx, &nvrtc, arch, &desc, code, &entry, error);
     if (status == SPY_OK) assert_string_equal(entry, "spy_a_test");
     else assert_null(entry);
@@ -189,6 +193,59 @@ static void test_compile(void **state) {
     spyi_text_clear(&error);
     assert_int_equal(compile(90, "", "__global__ void other() {}", &code, &error), SPY_ERROR_COMPILE);
     has(spyi_text_str(&error), "no kernel 'k'");
+    spyi_text_free(&code);
+    spyi_text_free(&error);
+}
+
+static void lacks(const char *text, const char *word) {
+    if (strstr(text, word)) fail_msg("'%s' is in: %s", word, text);
+}
+
+// float_mode and debug_info, by what PTX shows of them; other [CudaKernel] functions of the module are functions.
+static void test_options(void **state) {
+    (void)state;
+    const char *body = "__global__ void other(float *a) { a[1] = 5; }\n#line 77 \"some.slang\"\n"
+                       "extern \"C\" __global__ void k(float *a) { a[0] = a[1] * a[2] + a[3]; a[4] = F32_sin(a[5]) / a[6]; other(a); }\n"
+                       "extern \"C\" {\n__global__ void another(float *a) { a[2] = 5; }\n}\n";
+    // What each has and lacks.
+    static const struct {
+        spy_float_mode float_mode;
+        spy_debug_info debug_info;
+        const char *has, *has_too, *lacks;
+    } cases[] = {
+        { SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_DEFAULT, "fma.rn.f32", "div.rn.f32", "sin.approx" },
+        { SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_NONE, "fma.rn.f32", "div.rn.f32", "some.slang" },
+        { SPY_FLOAT_MODE_PRECISE, SPY_DEBUG_INFO_DEFAULT, "mul.rn.f32", "add.rn.f32", "sin.approx" },
+        { SPY_FLOAT_MODE_FAST, SPY_DEBUG_INFO_DEFAULT, "sin.approx", "div.approx", "div.rn.f32" },
+        { SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_LINES, "some.slang", "fma.rn", ".section\t.debug_info" },
+        { SPY_FLOAT_MODE_DEFAULT, SPY_DEBUG_INFO_FULL, "some.slang", "debug_info", "nothing of the sort" },
+    };
+    spyi_text code = { NULL, 0, 0 }, error = { NULL, 0, 0 };
+    int newest = 0;
+    for (int i = 0; i < nvrtc.arch_count; i++)
+        if (nvrtc.archs[i] > newest) newest = nvrtc.archs[i];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        module_options.float_mode = cases[i].float_mode;
+        module_options.debug_info = cases[i].debug_info;
+        for (int full = 0; full < 2; full++) { // our prelude, and then what it does not know
+            spyi_text_clear(&code);
+            const char *prelude = "__device__ float only_slang_has_this(float x) { return x; }\n#define F32_sin(x) sinf(only_slang_has_this(x))\n";
+            spyi_text text = { NULL, 0, 0 };
+            spyi_text_add(&text, "%s%s", full ? "__device__ float need() { return only_slang_has_this(1); }\n" : "", body);
+            if (compile(newest + 5, full ? prelude : "", spyi_text_str(&text), &code, &error) != SPY_OK) fail_msg("%s", spyi_text_str(&error));
+            assert_int_equal(heard[0] != 0, full);
+            has(spyi_text_str(&code), cases[i].has);
+            has(spyi_text_str(&code), cases[i].has_too);
+            lacks(spyi_text_str(&code), cases[i].lacks);
+            has(spyi_text_str(&code), ".entry spy_a_test");
+            lacks(spyi_text_str(&code), ".entry other");
+            lacks(spyi_text_str(&code), "another");
+            spyi_text_free(&text);
+            spyi_text_clear(&code);
+            assert_int_equal(compile(90, "", body, &code, &error), SPY_OK);
+        }
+    }
+    memset(&module_options, 0, sizeof module_options);
     spyi_text_free(&code);
     spyi_text_free(&error);
 }
@@ -446,7 +503,7 @@ static void test_descs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_driver), cmocka_unit_test(test_wrong_driver),
                                         cmocka_unit_test(test_missing_nvrtc), cmocka_unit_test(test_open_nvrtc),
-                                        cmocka_unit_test(test_compile), cmocka_unit_test(test_layouts),
+                                        cmocka_unit_test(test_compile), cmocka_unit_test(test_options), cmocka_unit_test(test_layouts),
                                         cmocka_unit_test(test_descs) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

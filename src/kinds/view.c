@@ -1,0 +1,130 @@
+// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them for CUDA alone, in
+// a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. The components of a T that is a vector or matrix
+// are the last dimensions, whether the tensor's elements are such or its own last dimensions feed them. A DiffTensorView has
+// a second view behind the first: of the tensor's gradient, or all zero.
+// Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
+#include "kinds/kinds.h"
+
+enum { SPYI_VIEW_RANK = 5 };
+
+typedef struct spyi_view {
+    uint64_t data;
+    uint32_t strides[SPYI_VIEW_RANK]; // bytes
+    uint32_t sizes[SPYI_VIEW_RANK];
+    uint32_t dimension_count, padding;
+} spyi_view;
+
+static bool spyi_view_bind(spyi_types *types, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_fit fit;
+    spyi_split_type(leaf->type->name, &parts);
+    bool diff = strcmp(parts.base, "DiffTensorView") == 0;
+    leaf->element = spyi_named_type(types, value->type, parts.count ? parts.arguments[0] : NULL);
+    bool good = spyi_types_target(types) == SPYI_TARGET_CUDA && leaf->element &&
+                spyi_fit_memory(value->type, leaf->element, true, &fit) && value->rank >= fit.consumed;
+    spyi_free_parts(&parts);
+    if (!good) return false;
+    leaf->field_size = (uint32_t)sizeof(spyi_view) * (diff ? 2 : 1);
+    leaf->field_align = 8;
+    leaf->reads = leaf->writes = true;
+    leaf->untracked = diff; // its gradient is another tensor's memory
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < fit.consumed; d++)
+        leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
+    return true;
+}
+
+static void spyi_view_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->type->name);
+}
+
+static void spyi_view_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    (void)leaf;
+    spyi_text_add(out, "%s", at->field);
+}
+
+// Dimensions of the element that are the tensor's own: components of a vector, rows and columns of a matrix.
+static uint32_t spyi_view_components(const spyi_type *type, uint32_t sizes[2]) {
+    if (type->kind == SPYI_TYPE_VECTOR) {
+        sizes[0] = type->columns;
+        return 1;
+    }
+    if (type->kind != SPYI_TYPE_MATRIX) return 0;
+    sizes[0] = type->rows;
+    sizes[1] = type->columns;
+    return 2;
+}
+
+static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view *view, spyi_text *error) {
+    uint32_t sizes[2] = { 0, 0 }, inner = spyi_view_components(t->type, sizes), rank = t->shape.rank;
+    uint64_t bytes = spyi_type_device_stride(t->type), packed = bytes;
+    size_t said = error->size;
+    memset(view, 0, sizeof *view);
+    if (rank + inner > SPYI_VIEW_RANK) {
+        spyi_text_add(error, "%s has at most %d dimensions, components of vectors included, got %u",
+                      leaf->type->display, SPYI_VIEW_RANK, rank + inner);
+        return false;
+    }
+    if (t->end_bytes - t->begin_bytes > UINT32_MAX) {
+        spyi_text_add(error, "%s reaches 4294967295 bytes with its 32-bit strides, got %llu",
+                      leaf->type->display, (unsigned long long)(t->end_bytes - t->begin_bytes));
+        return false;
+    }
+    view->data = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
+    view->dimension_count = rank + inner;
+    for (uint32_t d = rank; d-- > 0;) {
+        int64_t stride = t->shape.dims[d] > 1 ? t->strides.dims[d] * (int64_t)bytes : (int64_t)packed;
+        if (stride < 0)
+            spyi_text_add(error, "%s has no negative strides, as dimension %u has; copy it",
+                          leaf->type->display, d);
+        else if (leaf->consumed_dims[d] != -1 && stride != (int64_t)packed)
+            spyi_text_add(error, "its last dimensions do not lie next to each other, as %s needs; copy it",
+                          leaf->type->display);
+        else if (leaf->consumed_dims[d] == -1 &&
+                 (stride % (int64_t)leaf->element->device_align || view->data % leaf->element->device_align))
+            spyi_text_add(error, "its elements must lie at multiples of %zu bytes, as %s needs; copy it",
+                          leaf->element->device_align, leaf->type->display);
+        if (error->size > said) return false;
+        view->sizes[d] = (uint32_t)t->shape.dims[d];
+        view->strides[d] = (uint32_t)stride;
+        packed *= (uint64_t)t->shape.dims[d];
+    }
+    for (uint32_t d = inner; d-- > 0;) {
+        view->sizes[rank + d] = sizes[d];
+        view->strides[rank + d] = d + 1 == inner ? (uint32_t)(bytes / sizes[0] / (inner == 2 ? sizes[1] : 1))
+                                                 : (uint32_t)(bytes / sizes[0]);
+    }
+    return true;
+}
+
+static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor, *grad = leaf->paired ? value[1].tensor : t->grads[SPYI_GRAD_OUT];
+    spyi_view views[2];
+    memset(&views[1], 0, sizeof views[1]);
+    if (!spyi_view_make(leaf, t, &views[0], error)) return false;
+    if (leaf->field_size > sizeof(spyi_view)) {
+        const spy_tensor *in = t->grads[SPYI_GRAD_IN];
+        if (!leaf->paired && in && grad && in != grad) {
+            spyi_text_add(error, "%s has one gradient, but the tensor's grad_in and grad_out differ",
+                          leaf->type->display);
+            return false;
+        }
+        if (!grad) grad = in;
+        if (grad && (grad->type != t->type || memcmp(&grad->shape, &t->shape, sizeof t->shape) != 0)) {
+            spyi_text_add(error, "its gradient has another element type or shape");
+            return false;
+        }
+        if (grad && !spyi_view_make(leaf, grad, &views[1], error)) return false;
+    }
+    memcpy(field, views, leaf->field_size);
+    return true;
+}
+
+static const spyi_value_kind spyi_view_kind = { "tensor view",   NULL,           spyi_view_bind,
+                                                spyi_view_field, spyi_view_load, spyi_view_fill };
+
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(const char *base) {
+    bool known = strcmp(base, "TensorView") == 0 || strcmp(base, "DiffTensorView") == 0;
+    return known ? &spyi_view_kind : NULL;
+}
