@@ -52,6 +52,8 @@ FAKE(cuDevicePrimaryCtxRetain, (void **context, int device)) { return *context =
 FAKE(cuDevicePrimaryCtxRelease_v2, (int device)) { return (void)device, 0; }
 FAKE(cuCtxGetCurrent, (void **context)) { return *context = current, 0; }
 FAKE(cuCtxSetCurrent, (void *context)) { return current = context, 0; }
+FAKE(cuDevicePrimaryCtxReset_v2, (int device)) { return (void)device, 0; }
+FAKE(cuCtxCreate_v2, (void **context, unsigned flags, int device)) { return *context = &context_object, (void)flags, (void)device, 0; }
 FAKE(cuCtxPushCurrent_v2, (void *context)) { return current = context, 0; }
 FAKE(cuCtxPopCurrent_v2, (void **context)) { return *context = current, 0; }
 FAKE(cuCtxGetDevice, (int *device)) { return *device = 0, 0; }
