@@ -472,6 +472,42 @@ static void test_shared_memory(void **state) {
     free(data);
 }
 
+// Gradients that come later, and other ones than a tensor's own.
+static void test_attached(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }, false), *r = floats(SPY_SHAPE(3), NULL);
+    spy_tensor *ones = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 1, 1 }, false), *sum = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 5, 5, 5 }, false);
+    spy_tensor *fresh = MADE(spy_tensor, spy_create_attached(x, NULL, NULL, NULL)), *other = MADE(spy_tensor, spy_create_attached(r, ones, NULL, NULL)),
+               *again = MADE(spy_tensor, spy_create_attached(fresh, NULL, sum, NULL));
+    assert_null(spy_tensor_grad(x));
+    assert_ptr_equal(spy_tensor_grad_in(other), ones);
+    assert_null(spy_tensor_grad_out(other));
+    assert_ptr_equal(spy_tensor_grad_out(again), sum);
+    HOLDS(spy_tensor_grad(fresh), 0, 0, 0);
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", fresh), spy_arg_f32("w", 3), spy_arg_tensor("_result", other))));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", again), spy_arg_f32("w", 3), spy_arg_tensor("_result", other))));
+    HOLDS(spy_tensor_grad(fresh), 3, 3, 3);
+    HOLDS(sum, 8, 8, 8);
+    HOLDS(spy_tensor_grad(r), 0, 0, 0); // its own is as it was
+    OK(spy_tensor_write(x, (float[]){ 7, 8, 9 }, 12));
+    HOLDS(again, 7, 8, 9); // the same memory
+    spy_tensor *light = typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(2), NULL, false), *lit = MADE(spy_tensor, spy_create_attached(light, NULL, NULL, module));
+    assert_string_equal(spy_get_tensor_info(spy_tensor_grad(lit)).type, spy_get_tensor_info(spy_tensor_grad(typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(1), NULL, true))).type);
+    // refused
+    spy_tensor *ints = typed(SPY_INT32, NULL, SPY_SHAPE(3), NULL, false), *small = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
+    assert_null(spy_create_attached(ints, NULL, NULL, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "spy_create_attached", "int", "no gradients");
+    assert_null(spy_create_attached(light, NULL, NULL, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "Light", "module");
+    assert_null(spy_create_attached(x, small, NULL, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_SHAPE_MISMATCH, "grad_in", "(3,)", "(2,)");
+    assert_null(spy_create_attached(x, NULL, ints, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "grad_out", "float", "int");
+    assert_null(spy_create_attached(NULL, NULL, NULL, NULL));
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
+    RELEASE(x, r, ones, sum, fresh, other, again, light, lit, ints, small);
+}
+
 // Explicit mappings: an outer product, a parameter turned against the result, vectors by trailing dimensions.
 static void test_maps(void **state) {
     NEEDS_DEVICE();
@@ -886,7 +922,7 @@ int main(void) {
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
+        cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
