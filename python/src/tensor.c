@@ -415,7 +415,7 @@ static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *o
     return -1;
 }
 
-static int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
+int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
     spyp_arena arena;
     int status = -1;
     spyp_arena_begin(&arena);
@@ -598,7 +598,7 @@ static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kw
 // >>views
 
 // Classes of Python's own have more than a view gives them.
-static PyTypeObject *spyp_view_type(PyObject *self) {
+PyTypeObject *spyp_view_type(PyObject *self) {
     return PyObject_TypeCheck(self, spyp.ndbuffer) ? spyp.ndbuffer : spyp.tensor;
 }
 
@@ -762,6 +762,8 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);
     spyp_leave(t->device);
+    Py_CLEAR(t->grad_in); // they are the other's now
+    Py_CLEAR(t->grad_out);
     if (status != SPY_OK) return NULL;
     Py_RETURN_NONE;
 }

@@ -25,6 +25,7 @@ static const char source[] =
     "[Differentiable] float through_custom(float x) { return custom(x) * x + own(x); }\n"
     "[Differentiable] void scale(inout float x, float y) { x = x * y; }\n"
     "[Differentiable] void two(float x, out float a, out float b) { a = x * x; b = 3 * x; }\n"
+    "[Differentiable] int counted(float x, out float a) { a = x * x; return 3; }\n"
     "[Differentiable] T square<T : __BuiltinFloatingPointType>(T x) { return x * x; }\n"
     "[Differentiable] vector<float, N> twice<let N : int>(vector<float, N> x) { return x * 2; }\n"
     "[Differentiable] float4 mulv(float4x4 m, float4 v) { return mul(m, v); }\n"
@@ -895,6 +896,21 @@ static void test_results(void **state) {
     assert_float_equal(one, 15, 0);
     memcpy(&one, grad.data, 4);
     assert_float_equal(one, 5, 0);
+    // of functions without a result, and of one that has no gradient
+    spy_result none[2];
+    memset(none, 0, sizeof none);
+    float in_a = 0, tangent_a = 0;
+    spy_arg a = spy_arg_diff_pair("a", SPY_ARGS(spy_out_f32(NULL, &in_a), spy_out_f32(NULL, &tangent_a))), taken = spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &none[0]), spy_out_result(NULL, &none[1])));
+    OK(spy_call_forward_diff(fn("two"), SPY_ARGS(pair, a, spy_out_f32("b", &one), taken)));
+    assert_null(none[0].type);
+    assert_null(none[1].type);
+    assert_float_equal(tangent_a, 6, 0);
+    OK(spy_call_forward_diff(fn("counted"), SPY_ARGS(pair, a, taken)));
+    assert_string_equal(none[0].type, "int");
+    assert_null(none[1].type);
+    assert_float_equal(tangent_a, 6, 0);
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_forward_diff(fn("counted"), SPY_ARGS(pair, a, spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &none[0]), spy_out_f32(NULL, &one))))), "int has no gradient");
+    one = 5;
     // backward calls compute no outputs: what takes one stays as it is
     spy_result untouched = grad;
     spy_tensor *made = x;
