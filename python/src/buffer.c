@@ -79,6 +79,20 @@ static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     return result;
 }
 
+// _buffer_over(type, tensor): its memory as a buffer of bytes.
+static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
+    PyObject *type, *object;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "OO!:storage", &type, spyp.tensor, &object)) return NULL;
+    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, spyp.tensor))
+        return PyErr_Format(PyExc_TypeError, "storage: expected a kind of Tensor, got %R", type);
+    spyp_tensor *t = (spyp_tensor *)object;
+    if (spyp_enter(t->device, "Tensor.storage") < 0) return NULL;
+    spy_tensor *bytes = spyp_buffer_bytes(t, "Tensor.storage");
+    spyp_leave(t->device);
+    return bytes ? spyp_tensor_make((PyTypeObject *)type, t->device, bytes, NULL) : NULL;
+}
+
 static spyp_tensor *spyp_tensor_of(PyObject *object, const char *what) {
     if (PyObject_TypeCheck(object, spyp.tensor)) return (spyp_tensor *)object;
     PyErr_Format(PyExc_TypeError, "%s: expected a Buffer or Tensor, got %R", what,
@@ -144,6 +158,7 @@ static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
 static PyMethodDef spyp_buffer_functions[] = {
     { "_buffer_make", spyp_buffer_make, METH_VARARGS,
       "_buffer_make(type, device, dtype, count, zeroed=False, label=None): a tensor of rank 1." },
+    { "_buffer_over", spyp_buffer_over, METH_VARARGS, "_buffer_over(type, tensor): its memory as a buffer of bytes." },
     { "_buffer_size", spyp_buffer_size, METH_O, "_buffer_size(tensor): bytes on the device." },
     { "_buffer_write", spyp_buffer_write, METH_VARARGS,
       "_buffer_write(tensor, data, offset=0): copy bytes to it." },

@@ -72,7 +72,7 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     memset(back, 0, offsetof(spyp_back, result) + offsetof(spy_result, data));
     back->dtype = arg->dtype == SPY_FLOAT16 || arg->dtype == SPY_FLOAT64 ? arg->dtype : SPY_FLOAT32;
     if (number && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) back->dtype = SPY_FLOAT64;
-    back->shape.rank = number ? 0 : arg->count;
+    back->shape.rank = number ? 0 : (uint32_t)arg->count;
     size_t count = 1;
     for (uint32_t i = 0; i < back->shape.rank; i++) {
         back->shape.dims[i] = arg->dims[i];
@@ -350,10 +350,19 @@ static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *w
         if (((spyp_tensor *)given)->device == t->device) return Py_NewRef(given);
         return PyErr_Format(PyExc_ValueError, "%s: the tensor belongs to another device", what);
     }
-    PyObject *made = spyp_gradient_new(t);
+    PyObject *made = spyp_gradient_new(t), *array = NULL;
     if (!made) return NULL;
+    if (PyList_Check(given) || PyTuple_Check(given)) {
+        PyObject *numpy = spyp_numpy();
+        array = numpy ? PyObject_CallMethod(numpy, "asarray", "O", given) : NULL;
+        Py_XDECREF(numpy);
+        if (!array) Py_CLEAR(made);
+        if (!array) return NULL;
+        given = array;
+    }
     int status = PyFloat_Check(given) || PyLong_Check(given) ? spyp_tensor_fill_number((spyp_tensor *)made, given)
                                                               : spyp_tensor_fill_from((spyp_tensor *)made, given, what);
+    Py_XDECREF(array);
     if (status < 0) Py_CLEAR(made);
     return made;
 }

@@ -323,11 +323,12 @@ static bool spyp_has_storage(PyObject *args, PyObject *kwargs) {
 
 // NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array), Tensor(storage, ...).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", NULL };
-    PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL;
+    static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", "element_type", NULL };
+    PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL, *element = NULL;
     spy_shape sizes;
     if (spyp_has_storage(args, kwargs)) return spyp_tensor_over(type, args, kwargs);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOO:NDBuffer", names, &device, &dtype, &count, &shape, &usage, &memory)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOOO:NDBuffer", names, &device, &dtype, &count, &shape, &usage, &memory, &element)) return NULL;
+    if (!dtype) dtype = element; // its earlier name
     if (!PyObject_TypeCheck(device, spyp.device) && spyp_is_array(device) && !dtype) return spyp_tensor_wrap(type, device);
     spyp_device *d = spyp_device_of(device, "NDBuffer");
     if (!d) return NULL;
