@@ -13,8 +13,8 @@ def _zero_like(value):
         return value.with_grads().grad
     if hasattr(value, "shape") and hasattr(value, "dtype") and value.shape != ():
         return __import__("numpy").zeros_like(value)
-    if type(value).__module__ == _slangpy.__name__ + ".math" or hasattr(value, "element_type"):
-        return type(value)()
+    if hasattr(value, "element_type"):  # vectors and matrices
+        return type(value).zeros() if hasattr(value, "zeros") else type(value)()
     return 0.0
 
 

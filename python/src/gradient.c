@@ -354,7 +354,7 @@ static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *w
     if (!made) return NULL;
     if (PyList_Check(given) || PyTuple_Check(given)) {
         PyObject *numpy = spyp_numpy();
-        array = numpy ? PyObject_CallMethod(numpy, "asarray", "O", given) : NULL;
+        array = numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", given) : NULL;
         Py_XDECREF(numpy);
         if (!array) Py_CLEAR(made);
         if (!array) return NULL;
@@ -449,7 +449,7 @@ static PyObject *spyp_tensor_get_grad(PyObject *self, void *which) {
 
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad) {
     PyObject *made = NULL;
-    if (primal == Py_None) made = Py_NewRef(primal);
+    if (primal && grad == Py_None) made = Py_NewRef(primal); // nothing, or what has no gradient
     else if (primal && grad && PyObject_TypeCheck(primal, spyp.tensor) && PyObject_TypeCheck(grad, spyp.tensor))
         made = spyp_tensor_attach(spyp_view_type(primal), (spyp_tensor *)primal, Py_NewRef(grad), Py_NewRef(grad));
     else if (primal && grad) made = spyp_pair_make(spyp.pair, primal, grad, true);
