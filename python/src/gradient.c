@@ -246,6 +246,13 @@ static bool spyp_is_value_only(const spyp_call *call, const spyp_pair_object *pa
     return !pair->needs_grad || (call->mode == SPY_CALL_DEFAULT && call->function->function);
 }
 
+// Whether an argument of a backward call has this place for its gradient already.
+static bool spyp_is_told(const spyp_call *call, PyObject **place) {
+    for (const spyp_update *u = call->updates; call->mode == SPY_CALL_BACKWARD && u; u = u->next)
+        if (u->place == place) return true;
+    return false;
+}
+
 static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_pair_object *pair = (spyp_pair_object *)object;
     PyObject *primal, *grad;
@@ -254,6 +261,10 @@ static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (spyp_is_value_only(call, pair)) return spyp_convert_primal(call, pair, primal, arg);
     if (grad == Py_None) {
         PyErr_SetString(PyExc_ValueError, "the DiffPair has no gradient");
+        return -1;
+    }
+    if (spyp_is_told(call, &pair->grad) && (spyp_is_replaced(grad) || PyDict_Check(grad))) {
+        PyErr_SetString(PyExc_ValueError, "the DiffPair is another argument too: its one gradient cannot be added to twice");
         return -1;
     }
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);

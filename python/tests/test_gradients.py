@@ -919,8 +919,19 @@ def test_aliases(m, device, tensor):
     r = tensor([0, 0, 0], grad_in=1)
     shared = x.with_grads(grad_out=r.grad)
     raises(ValueError, "same memory as '_result.grad'", m.times.bwds, shared, 1.0, _result=r)
+    numbers, grad = np.ones(3, np.float32), np.zeros(4, np.float32)
+    one, two = spy.diff_pair(numbers, grad[:3]), spy.diff_pair(numbers, grad[1:])
+    raises(ValueError, "'x.grad' and 'w.grad'.*same host memory", m.times.bwds, one, two, _result=ONE)
+    pair = spy.diffPair(3.0)
+    raises(ValueError, "times: argument 'w': the DiffPair is another argument too", m.times.bwds, x=pair, w=pair, _result=ONE)
+    assert pair.grad == 0.0 and not grad.any()
     near(x, [1, 2, 3])  # nothing was touched
     near(r.grad, [1, 1, 1])
+    same, twice = tensor([3, 4]), spy.diff_pair(tensor([3, 4]), spy.Tensor.zeros(device, (2,)))
+    m.times.bwds(same, same, _result=ONE)  # one tensor is added to twice
+    m.times.bwds(twice, twice, _result=ONE)
+    near(same.grad, [6, 8])
+    near(twice.grad, [6, 8])
 
 
 def test_pair_misuse(m, device):

@@ -743,6 +743,17 @@ static void test_errors(void **state) {
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_tensor(NULL, none))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
           "gradient 'x.grad'", "same memory as 'x'");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", r), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))), "same memory as '_result.grad'");
+    float shared[4] = { 0 }, own = 0;
+    const float three[3] = { 1, 2, 3 };
+    for (int i = 0; i < 2; i++)
+        FAILS(SPY_ERROR_INVALID_ARGUMENT,
+              spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), shared))),
+                                                      spy_arg_diff_pair("w", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), shared + i))), spy_arg_tensor("_result", r))),
+              "gradients 'x.grad' and 'w.grad'", "same host memory");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_tensor("_result", r))),
+          "gradients 'x.grad' and 'w.grad'", "same host memory");
+    assert_float_equal(own + shared[1], 0, 0);
     // a struct without gradients, which Slang takes as no_diff
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("use_lost2"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_tensor("a", x))), spy_arg_f32("x", 1), spy_arg_tensor("_result", r))),
           "no_diff Lost l", "none of its inputs has a gradient");
