@@ -6,8 +6,7 @@
 // >>DiffPair
 
 typedef struct spyp_pair_object {
-    PyObject_HEAD
-    PyObject *primal, *grad;
+    PyObject_HEAD PyObject *primal, *grad;
     bool needs_grad;
 } spyp_pair_object;
 
@@ -24,17 +23,20 @@ static PyObject *spyp_pair_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     static char *names[] = { "primal", "grad", "needs_grad", NULL };
     PyObject *primal = Py_None, *grad = Py_None;
     int needs_grad = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:DiffPair", names, &primal, &grad, &needs_grad)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:DiffPair", names, &primal, &grad, &needs_grad))
+        return NULL;
     if (primal == Py_None && grad == Py_None)
         return PyErr_Format(PyExc_TypeError, "DiffPair: expected a value, a gradient or both, got neither");
     if (Py_TYPE(primal) == spyp.pair || Py_TYPE(grad) == spyp.pair)
-        return PyErr_Format(PyExc_TypeError, "DiffPair: expected a value and its gradient, got a DiffPair as one of them");
+        return PyErr_Format(PyExc_TypeError,
+                            "DiffPair: expected a value and its gradient, got a DiffPair as one of them");
     return spyp_pair_make(type, primal, grad, needs_grad);
 }
 
 static PyObject *spyp_pair_repr(PyObject *self) {
     spyp_pair_object *pair = (spyp_pair_object *)self;
-    return PyUnicode_FromFormat("DiffPair(primal=%R, grad=%R)", pair->primal ? pair->primal : Py_None, pair->grad ? pair->grad : Py_None);
+    return PyUnicode_FromFormat("DiffPair(primal=%R, grad=%R)", pair->primal ? pair->primal : Py_None,
+                                pair->grad ? pair->grad : Py_None);
 }
 
 static int spyp_pair_traverse(PyObject *self, visitproc visit, void *arg) {
@@ -65,8 +67,10 @@ static void *spyp_floats(spyp_call *call, spy_dtype to, const void *from, spy_dt
 }
 
 int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
-    const bool number = arg->kind == SPY_ARG_BOOL || arg->kind == SPY_ARG_INT || arg->kind == SPY_ARG_UINT || arg->kind == SPY_ARG_FLOAT;
-    if (!number && (arg->kind != SPY_ARG_ARRAY || arg->direction != SPY_DIRECTION_DEFAULT)) return 0; // changed where it lies
+    const bool number = arg->kind == SPY_ARG_BOOL || arg->kind == SPY_ARG_INT || arg->kind == SPY_ARG_UINT ||
+                        arg->kind == SPY_ARG_FLOAT;
+    if (!number && (arg->kind != SPY_ARG_ARRAY || arg->direction != SPY_DIRECTION_DEFAULT))
+        return 0; // changed where it lies
     spyp_back *back = (spyp_back *)spyp_arena_take(&call->arena, sizeof *back);
     if (!back) return -1;
     memset(back, 0, offsetof(spyp_back, result) + offsetof(spy_result, data));
@@ -78,7 +82,10 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
         back->shape.dims[i] = arg->dims[i];
         count *= (size_t)arg->dims[i];
     }
-    const spy_dtype from = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : arg->kind == SPY_ARG_INT ? SPY_INT64 : number ? SPY_UINT64 : arg->dtype;
+    const spy_dtype from = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
+                           : arg->kind == SPY_ARG_INT ? SPY_INT64
+                           : number                   ? SPY_UINT64
+                                                      : arg->dtype;
     const void *data = number ? (const void *)&arg->value : arg->value.data;
     void *copy = spyp_floats(call, back->dtype, data, from, count);
     back->before = copy ? spyp_floats(call, back->dtype, data, from, count) : NULL;
@@ -130,14 +137,15 @@ PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like) {
 // What a call gives anew, rather than into its memory.
 static bool spyp_is_replaced(PyObject *value) {
     spyp_math_info info;
-    return value == Py_None || PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) || PyTuple_Check(value) ||
-           spyp_math_view(value, &info);
+    return value == Py_None || PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) ||
+           PyTuple_Check(value) || spyp_math_view(value, &info);
 }
 
 // A primal: as an argument of its own would be; going backward it stays as it is.
 static int spyp_convert_primal(spyp_call *call, spyp_pair_object *pair, PyObject *primal, spy_arg *arg) {
     if (primal == Py_None) return spyp_convert_out(call, (PyObject *)pair, &pair->primal, primal, arg);
-    if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, primal, NULL, arg);
+    if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES))
+        return spyp_convert(call, primal, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
     if (!part || spyp_convert_part(call, primal, arg, part) < 0) return -1;
     return spyp_call_update(call, (PyObject *)pair, &pair->primal, part);
@@ -170,7 +178,9 @@ static int spyp_pair_field(spyp_call *call, PyObject *primal, PyObject *grad, sp
     memset(part, 0, sizeof *part);
     part->value = grad;
     if (PyDict_Check(primal)) return spyp_pair_fields(call, primal, grad, arg, part);
-    if (spyp_convert(call, primal, NULL, &value) < 0 || spyp_convert_gradient(call, grad, &gradient, part) < 0) return -1;
+    if (spyp_convert(call, primal, NULL, &value) < 0 ||
+        spyp_convert_gradient(call, grad, &gradient, part) < 0)
+        return -1;
     return spyp_join(call, &value, &gradient, arg);
 }
 
@@ -179,7 +189,9 @@ static Py_ssize_t spyp_key_position(PyObject *dict, PyObject *key) {
     PyObject *other, *value;
     Py_ssize_t at = 0;
     for (Py_ssize_t i = 0; PyDict_Next(dict, &at, &other, &value); i++)
-        if (other == key || (PyUnicode_Check(key) && PyUnicode_Check(other) && PyUnicode_Compare(key, other) == 0)) return i;
+        if (other == key ||
+            (PyUnicode_Check(key) && PyUnicode_Check(other) && PyUnicode_Compare(key, other) == 0))
+            return i;
     return -1;
 }
 
@@ -188,20 +200,25 @@ static int spyp_check_gradient_fields(PyObject *primal, PyObject *grad) {
     Py_ssize_t at = 0;
     while (PyDict_Next(grad, &at, &key, &value)) {
         int found = PyDict_Contains(primal, key);
-        if (found > 0 || (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, "_type") == 0)) continue;
-        if (found == 0) PyErr_Format(PyExc_ValueError, "the gradient has a field %R, which the value has not", key);
+        if (found > 0 || (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, "_type") == 0))
+            continue;
+        if (found == 0)
+            PyErr_Format(PyExc_ValueError, "the gradient has a field %R, which the value has not", key);
         return -1;
     }
     return 0;
 }
 
 // Two dicts: each field with a gradient is a pair of its own, the others are constants.
-static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, spy_arg *arg, spyp_part *part) {
+static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, spy_arg *arg,
+                            spyp_part *part) {
     if (!PyDict_Check(given)) {
-        PyErr_Format(PyExc_TypeError, "expected a dict for the gradient of a dict, got %R", (PyObject *)Py_TYPE(given));
+        PyErr_Format(PyExc_TypeError, "expected a dict for the gradient of a dict, got %R",
+                     (PyObject *)Py_TYPE(given));
         return -1;
     }
-    PyObject *values = PyDict_Copy(primal), *grad = PyDict_Copy(given), *key, *value; // other code may change them meanwhile
+    PyObject *values = PyDict_Copy(primal), *grad = PyDict_Copy(given), *key,
+             *value; // other code may change them meanwhile
     int kept = values && grad ? spyp_arena_keep(&call->arena, values) : -1;
     if (kept == 0) kept = spyp_arena_keep(&call->arena, grad);
     Py_XDECREF(values);
@@ -209,7 +226,8 @@ static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, 
     if (kept < 0 || spyp_check_gradient_fields(values, grad) < 0) return -1;
     PyObject *type = PyDict_GetItemWithError(values, spyp.s_type);
     Py_ssize_t at = 0;
-    spy_arg *fields = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(PyDict_Size(values) + 1) * sizeof *fields);
+    spy_arg *fields =
+        (spy_arg *)spyp_arena_take(&call->arena, (size_t)(PyDict_Size(values) + 1) * sizeof *fields);
     part->value = grad;
     part->count = PyDict_Size(grad);
     part->parts = (spyp_part *)spyp_arena_take(&call->arena, (size_t)(part->count + 1) * sizeof *part->parts);
@@ -222,8 +240,9 @@ static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, 
         if (!name) return -1;
         if (value == type && strcmp(name, "_type") == 0) continue;
         Py_ssize_t i = spyp_key_position(grad, key);
-        int status = i < 0 ? spyp_convert(call, value, name, &fields[list.count])
-                           : spyp_pair_field(call, value, part->parts[i].value, &fields[list.count], &part->parts[i]);
+        int status =
+            i < 0 ? spyp_convert(call, value, name, &fields[list.count])
+                  : spyp_pair_field(call, value, part->parts[i].value, &fields[list.count], &part->parts[i]);
         if (status < 0) {
             spyp_error_prefix(call, "field '%s': ", name);
             return -1;
@@ -264,7 +283,8 @@ static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
         return -1;
     }
     if (spyp_is_told(call, &pair->grad) && (spyp_is_replaced(grad) || PyDict_Check(grad))) {
-        PyErr_SetString(PyExc_ValueError, "the DiffPair is another argument too: its one gradient cannot be added to twice");
+        PyErr_SetString(PyExc_ValueError,
+                        "the DiffPair is another argument too: its one gradient cannot be added to twice");
         return -1;
     }
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
@@ -272,7 +292,8 @@ static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
     memset(part, 0, sizeof *part);
     if (PyDict_Check(primal)) {
         if (spyp_pair_fields(call, primal, grad, arg, part) < 0) return -1;
-    } else if (spyp_convert_primal(call, pair, primal, &value) < 0 || spyp_convert_gradient(call, grad, &gradient, part) < 0 ||
+    } else if (spyp_convert_primal(call, pair, primal, &value) < 0 ||
+               spyp_convert_gradient(call, grad, &gradient, part) < 0 ||
                spyp_join(call, &value, &gradient, arg) < 0) {
         return -1;
     }
@@ -288,9 +309,11 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
     bool backward = call->mode == SPY_CALL_BACKWARD;
     if (spyp_pair_keep(call, pair, &primal, &grad) < 0) return -1;
     bool only = spyp_is_value_only(call, pair);
-    if (!spyp_is_replaced(primal) && (only || PyDict_Check(primal))) return spyp_convert_pair(call, object, arg);
-    int status = spyp_is_replaced(primal) ? spyp_convert_out(call, object, &pair->primal, primal, only ? arg : &value)
-                                          : spyp_convert(call, primal, NULL, &value);
+    if (!spyp_is_replaced(primal) && (only || PyDict_Check(primal)))
+        return spyp_convert_pair(call, object, arg);
+    int status = spyp_is_replaced(primal)
+                     ? spyp_convert_out(call, object, &pair->primal, primal, only ? arg : &value)
+                     : spyp_convert(call, primal, NULL, &value);
     if (status < 0 || only) return status;
     if (backward && grad == Py_None) {
         PyErr_SetString(PyExc_ValueError, "the DiffPair has no gradient");
@@ -307,11 +330,15 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
 
 // A mapping is the value's and its gradient's; a type is the value's.
 int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg) {
-    union { const spy_arg *in; spy_arg *out; } items; // they lie in our arena
+    union {
+        const spy_arg *in;
+        spy_arg *out;
+    } items; // they lie in our arena
     items.in = arg->value.fields;
     if (spyp_apply_map(call, map, &items.out[0]) < 0) return -1;
     bool dims = PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map);
-    bool array = items.in[1].kind == SPY_ARG_TENSOR || (items.in[1].kind == SPY_ARG_ARRAY && items.in[1].count);
+    bool array =
+        items.in[1].kind == SPY_ARG_TENSOR || (items.in[1].kind == SPY_ARG_ARRAY && items.in[1].count);
     return dims && array ? spyp_apply_map(call, map, &items.out[1]) : 0;
 }
 
@@ -371,15 +398,17 @@ static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *w
         if (!array) return NULL;
         given = array;
     }
-    int status = PyFloat_Check(given) || PyLong_Check(given) ? spyp_tensor_fill_number((spyp_tensor *)made, given)
-                                                              : spyp_tensor_fill_from((spyp_tensor *)made, given, what);
+    int status = PyFloat_Check(given) || PyLong_Check(given)
+                     ? spyp_tensor_fill_number((spyp_tensor *)made, given)
+                     : spyp_tensor_fill_from((spyp_tensor *)made, given, what);
     Py_XDECREF(array);
     if (status < 0) Py_CLEAR(made);
     return made;
 }
 
 // A view of the tensor with these gradients, which may be NULL. Takes their references.
-static PyObject *spyp_tensor_attach(PyTypeObject *type, spyp_tensor *t, PyObject *grad_in, PyObject *grad_out) {
+static PyObject *spyp_tensor_attach(PyTypeObject *type, spyp_tensor *t, PyObject *grad_in,
+                                    PyObject *grad_out) {
     PyObject *made = NULL;
     if (spyp_enter(t->device, "Tensor.with_grads") == 0) {
         spy_tensor *view = spy_create_attached(t->tensor, grad_in ? ((spyp_tensor *)grad_in)->tensor : NULL,
@@ -404,11 +433,14 @@ static PyObject *spyp_tensor_with_grads(PyObject *self, PyObject *args, PyObject
     int zero = 1; // new gradients are zero in any case
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:with_grads", names, &in, &out, &zero)) return NULL;
     bool none = in == Py_None && out == Py_None;
-    PyObject *grad_in = none ? spyp_gradient_new(t) : in == Py_None ? NULL : spyp_gradient_of(t, in, "Tensor.with_grads: argument 'grad_in'");
+    PyObject *grad_in = none            ? spyp_gradient_new(t)
+                        : in == Py_None ? NULL
+                                        : spyp_gradient_of(t, in, "Tensor.with_grads: argument 'grad_in'");
     if (!grad_in && PyErr_Occurred()) return NULL;
-    PyObject *grad_out = none || out == in  ? Py_XNewRef(grad_in)
-                         : out == Py_None ? NULL
-                                          : spyp_gradient_of(t, out, "Tensor.with_grads: argument 'grad_out'");
+    PyObject *grad_out = none || out == in ? Py_XNewRef(grad_in)
+                         : out == Py_None
+                             ? NULL
+                             : spyp_gradient_of(t, out, "Tensor.with_grads: argument 'grad_out'");
     if (!grad_out && PyErr_Occurred()) {
         Py_XDECREF(grad_in);
         return NULL;
@@ -461,8 +493,10 @@ static PyObject *spyp_tensor_get_grad(PyObject *self, void *which) {
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad) {
     PyObject *made = NULL;
     if (primal && grad == Py_None) made = Py_NewRef(primal); // nothing, or what has no gradient
-    else if (primal && grad && PyObject_TypeCheck(primal, spyp.tensor) && PyObject_TypeCheck(grad, spyp.tensor))
-        made = spyp_tensor_attach(spyp_view_type(primal), (spyp_tensor *)primal, Py_NewRef(grad), Py_NewRef(grad));
+    else if (primal && grad && PyObject_TypeCheck(primal, spyp.tensor) &&
+             PyObject_TypeCheck(grad, spyp.tensor))
+        made = spyp_tensor_attach(spyp_view_type(primal), (spyp_tensor *)primal, Py_NewRef(grad),
+                                  Py_NewRef(grad));
     else if (primal && grad) made = spyp_pair_make(spyp.pair, primal, grad, true);
     Py_XDECREF(primal);
     Py_XDECREF(grad);
@@ -479,23 +513,29 @@ static PyObject *spyp_gradient_view(PyObject *self, PyObject *args) {
         return PyErr_Format(PyExc_TypeError, "_gradient_view: expected a kind of Tensor, got %R", type);
     if (!attach) return spyp_detached((PyTypeObject *)type, (spyp_tensor *)tensor);
     PyObject *grad = spyp_gradient_new((spyp_tensor *)tensor);
-    return grad ? spyp_tensor_attach((PyTypeObject *)type, (spyp_tensor *)tensor, grad, Py_NewRef(grad)) : NULL;
+    return grad ? spyp_tensor_attach((PyTypeObject *)type, (spyp_tensor *)tensor, grad, Py_NewRef(grad))
+                : NULL;
 }
 
 // >>types
 
 static PyMemberDef spyp_pair_members[] = {
     { "primal", Py_T_OBJECT_EX, offsetof(spyp_pair_object, primal), 0, "The value." },
-    { "grad", Py_T_OBJECT_EX, offsetof(spyp_pair_object, grad), 0, "Its gradient; after a call that computes it, the new one." },
+    { "grad", Py_T_OBJECT_EX, offsetof(spyp_pair_object, grad), 0,
+      "Its gradient; after a call that computes it, the new one." },
     { "needs_grad", Py_T_BOOL, offsetof(spyp_pair_object, needs_grad), 0, "False: the value is a constant." },
     { NULL, 0, 0, 0, NULL },
 };
 
 static PyType_Slot spyp_pair_slots[] = {
-    { Py_tp_doc, (void *)"DiffPair(primal=None, grad=None, needs_grad=True): a value and its gradient, as an argument of .bwds and .fwds: a "
-                         "number, list, vector, array, tensor or dict each. Numbers and lists are replaced by what comes back, arrays and "
-                         "tensors are written where they lie. Backward, gradients of inputs are added to and those of outputs read; forward "
-                         "the other way round. primal None: an output whose value does not matter. Other calls take the value alone." },
+    { Py_tp_doc, (void *)"DiffPair(primal=None, grad=None, needs_grad=True): a value and its gradient, as an "
+                         "argument of .bwds and .fwds: a "
+                         "number, list, vector, array, tensor or dict each. Numbers and lists are replaced "
+                         "by what comes back, arrays and "
+                         "tensors are written where they lie. Backward, gradients of inputs are added to and "
+                         "those of outputs read; forward "
+                         "the other way round. primal None: an output whose value does not matter. Other "
+                         "calls take the value alone." },
     { Py_tp_new, (void *)spyp_pair_new },
     { Py_tp_repr, (void *)spyp_pair_repr },
     { Py_tp_dealloc, (void *)spyp_pair_dealloc },
@@ -506,31 +546,45 @@ static PyType_Slot spyp_pair_slots[] = {
 };
 
 static PyType_Spec spyp_pair_spec = {
-    "slangpy._slangpy.DiffPair", sizeof(spyp_pair_object), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, spyp_pair_slots,
+    "slangpy._slangpy.DiffPair",
+    sizeof(spyp_pair_object),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    spyp_pair_slots,
 };
 
 int spyp_gradient_ready(PyObject *module) {
     static PyMethodDef methods[] = {
         { "with_grads", SPYP_FUNC(spyp_tensor_with_grads), METH_VARARGS | METH_KEYWORDS,
-          "with_grads(grad_in=None, grad_out=None, zero=True): the same memory as a Tensor that carries gradients, of its shape and of "
-          "Slang's T.Differential. Without arguments one new one, zero, serves for both; grad_in is what calls read, grad_out what "
-          "backward calls add to and forward ones write. Each is a Tensor, or numbers for a new one: an array, a list or one number for "
+          "with_grads(grad_in=None, grad_out=None, zero=True): the same memory as a Tensor that carries "
+          "gradients, of its shape and of "
+          "Slang's T.Differential. Without arguments one new one, zero, serves for both; grad_in is what "
+          "calls read, grad_out what "
+          "backward calls add to and forward ones write. Each is a Tensor, or numbers for a new one: an "
+          "array, a list or one number for "
           "all. TypeError: elements that have no gradients, as int." },
-        { "detach", spyp_tensor_detach, METH_NOARGS, "detach(): the same memory as a Tensor without gradients." },
+        { "detach", spyp_tensor_detach, METH_NOARGS,
+          "detach(): the same memory as a Tensor without gradients." },
         { NULL, NULL, 0, NULL },
     };
     static PyMethodDef functions[] = {
-        { "_gradient_view", spyp_gradient_view, METH_VARARGS, "_gradient_view(type, tensor, attach): for NDDifferentiableBuffer." },
+        { "_gradient_view", spyp_gradient_view, METH_VARARGS,
+          "_gradient_view(type, tensor, attach): for NDDifferentiableBuffer." },
         { NULL, NULL, 0, NULL },
     };
     static PyGetSetDef grads[] = {
-        { "grad", spyp_tensor_get_grad, NULL, "The gradient, a Tensor: grad_out, or else grad_in; None without gradients. Views have views of it.",
+        { "grad", spyp_tensor_get_grad, NULL,
+          "The gradient, a Tensor: grad_out, or else grad_in; None without gradients. Views have views of "
+          "it.",
           (void *)SPYP_GRAD },
-        { "grad_in", spyp_tensor_get_grad, NULL, "The gradient that calls read, of their outputs going backward; or None.", (void *)SPYP_GRAD_IN },
-        { "grad_out", spyp_tensor_get_grad, NULL, "The gradient that calls give, of their inputs going backward; or None.", (void *)SPYP_GRAD_OUT },
+        { "grad_in", spyp_tensor_get_grad, NULL,
+          "The gradient that calls read, of their outputs going backward; or None.", (void *)SPYP_GRAD_IN },
+        { "grad_out", spyp_tensor_get_grad, NULL,
+          "The gradient that calls give, of their inputs going backward; or None.", (void *)SPYP_GRAD_OUT },
     };
     for (size_t i = 0; i < sizeof grads / sizeof *grads; i++)
         if (spyp_getset_add(spyp.tensor, &grads[i]) < 0) return -1;
     spyp.pair = spyp_type_add(module, &spyp_pair_spec, NULL);
-    return spyp.pair && spyp_methods_add(spyp.tensor, methods) == 0 ? PyModule_AddFunctions(module, functions) : -1;
+    return spyp.pair && spyp_methods_add(spyp.tensor, methods) == 0 ? PyModule_AddFunctions(module, functions)
+                                                                    : -1;
 }
