@@ -530,7 +530,7 @@
 // grad_in (read) and grad_out (added to) give two, which an inout parameter needs: it must hold the value that
 // went in. The element type is Slang's T.Differential: the type itself for floats, vectors, matrices and arrays,
 // a struct such as "Light.Differential" for a struct that is declared `: IDifferentiable`. Views see the gradients
-// of what they are views of; spy_create_detached gives a view without any.
+// of what they are views of; spy_create_detached gives a view without any, spy_create_attached one with others.
 //
 // spy_arg_diff_pair gives a value and its gradient one by one, any kinds of arguments: numbers, host arrays,
 // tensors; also in the fields of a struct, next to fields without:
@@ -1837,12 +1837,18 @@ spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
 spy_tensor *spy_create_detached(spy_tensor *tensor);
+// The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
+// grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
+// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: one at a time a device.
+spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
 
 // >>a value and its gradient, given one by one
 // pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
 // takes, also a number, host data or a struct. The gradient of an input is added to: a tensor or spy_inout_...; that of an
-// output is only read: a tensor or spy_arg_.... In forward mode it is the other way round, and outputs are written. Calls that
-// compute no gradients take the value alone. Two tensors have the same shape. The list must stay alive until the call.
+// output is only read: a tensor or spy_arg_.... Several inputs may add to one tensor, but not to the same host memory. In
+// forward mode it is the other way round, and outputs are written. Calls that compute no gradients take the value alone. Two
+// tensors have the same shape. The list must stay alive until the call.
+// spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 
@@ -15147,6 +15153,31 @@ spy_tensor *spy_create_detached(spy_tensor *tensor) {
     return view;
 }
 
+spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
+                                spy_module *module) {
+    const char *function = "spy_create_attached";
+    spy_tensor_desc desc;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.module = module;
+    desc.like = tensor;
+    desc.with_grad = !grad_in && !grad_out;
+    desc.grad_in = grad_in;
+    desc.grad_out = grad_out;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (view) {
+        view->grads_follow = false;
+        spyi_gradients_drop(view);
+        spyi_tensor_measure(view);
+        if (!spyi_gradients_make(view, &desc, function)) {
+            spyi_object_release(&view->object);
+            view = NULL;
+        }
+    }
+    spyi_leave(tensor);
+    return view;
+}
+
 // >>data/reshape.c ------------------------------------------------------------------------------------------
 
 // Views under other sizes or other element types: the same bytes in the same order, never a copy.
@@ -18626,7 +18657,8 @@ static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
     if (pair[1].child_count || !value || !grad ||
         memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
         return true;
-    spyi_text_add(error, "'%s': expected a gradient of the value's shape ", pair->name ? pair->name : "");
+    if (pair->name) spyi_text_add(error, "'%s': ", pair->name);
+    spyi_text_add(error, "expected a gradient of the value's shape ");
     spyi_shape_text(&value->shape, error);
     spyi_text_add(error, ", got ");
     spyi_shape_text(&grad->shape, error);
@@ -19711,8 +19743,9 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
-    if (result >= 0 && signature->result->kind == SPYI_TYPE_VOID &&
-        a->values->items[result].kind == SPY_ARG_RESULT)
+    const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
+    if (taker && taker->kind == SPY_ARG_PAIR) taker++; // its value comes first
+    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_RESULT)
         result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
@@ -20256,6 +20289,9 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                        "'%s' is no_diff: nothing would come of the gradient that it is paired with",
                        leaf->path);
     if (a->constant && !pair) return true;
+    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_RESULT &&
+        a->values->items[pair].direction == SPY_DIRECTION_OUT)
+        return true; // it takes what there is
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
                        leaf->type->display);
@@ -25326,9 +25362,41 @@ static bool spyi_added_meets_itself(const spy_tensor *tensor) {
     return spyi_tensor_meets_itself(&once);
 }
 
+// The host memory that a gradient comes back to; NULL: none.
+static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
+    const spyi_leaf *leaf = &b->leaves[i];
+    const spyi_value *v = &values->items[leaf->value];
+    if (leaf->role != SPYI_ROLE_ADDED) return NULL;
+    *size = leaf->type->host_size;
+    if (leaf->source == SPYI_SOURCE_READBACK)
+        return (const char *)(v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data
+                                                        : v->arg->value.out);
+    if (leaf->source != SPYI_SOURCE_UPLOAD) return NULL;
+    *size = spyi_type_host_stride(v->type);
+    for (uint32_t d = 0; d < v->rank; d++) *size *= (size_t)v->dims[d];
+    return (const char *)v->arg->value.out;
+}
+
+// What comes back later would write over the other's sum.
+static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *values, uint32_t i,
+                                     spyi_text *error) {
+    size_t size = 0, other_size = 0;
+    const char *host = spyi_added_host(b, values, i, &size);
+    for (uint32_t j = i + 1; host && j < b->leaf_count; j++) {
+        const char *other = spyi_added_host(b, values, j, &other_size);
+        if (!other || host >= other + other_size || other >= host + size) continue;
+        spyi_text_add(error,
+                      "gradients '%s' and '%s' lie in the same host memory: give each its own, or tensors",
+                      b->leaves[i].path, b->leaves[j].path);
+        return true;
+    }
+    return false;
+}
+
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it

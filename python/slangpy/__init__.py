@@ -7,6 +7,7 @@ from .enums import *
 from .logger import *
 from .reports import *
 from .buffers import *
+from .gradients import *
 from .device import *
 from .encoders import *
 from .programs import *

@@ -23,6 +23,7 @@ from .buffers import *
 from .device import *
 from .encoders import *
 from .enums import *
+from .gradients import *
 from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor
 from .logger import *
 from .math import (
@@ -64,6 +65,7 @@ class _Named(Protocol):  # torch.float32 and its like
 
 # Any array of another library: numpy, torch, memoryview, array.array.
 _ArrayLike: TypeAlias = NDArray[Any] | _BytesLike | _SupportsDLPack | _SupportsCudaArray
+_GradLike: TypeAlias = Tensor | _ArrayLike | Sequence[Any] | float | Mapping[str, _ArrayLike]
 _ShapeLike: TypeAlias = Shape | Sequence[SupportsIndex] | SupportsIndex
 _TypeLike: TypeAlias = Struct | TypeReflection | str | type | DTypeLike | _Named
 _MapLike: TypeAlias = Sequence[int] | int | _TypeLike | None
@@ -256,6 +258,20 @@ class Function:
         _thread_count: _ShapeLike | None = None,
         **kwargs: Any,
     ) -> Any: ...
+    @property
+    def bwds(self) -> Function:
+        """The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the
+        gradients of the outputs (grad_in of tensors, .grad of a DiffPair) and adds, for each element, the product with
+        the derivative to the gradients of the inputs (grad_out, .grad). Outputs stay as they are, what has no gradient is
+        a constant, and it gives None. An inout parameter must hold the value that went in, and needs separate grad_in and
+        grad_out. Slang must know a derivative ([Differentiable]); else slangpy.Error says why it does not.
+        """
+    @property
+    def fwds(self) -> Function:
+        """The forward derivative, a Function: fwds(...) takes the arguments of the call and reads the gradients of the
+        inputs as a direction. It gives the result with its gradient, how fast it changes in that direction: a Tensor with
+        gradients, or a DiffPair of values or arrays. A _result that is given, and out parameters, get both as well.
+        """
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """As the function itself."""
     def append_to(self, encoder: CommandEncoder, /, *args: Any, **kwargs: Any) -> Any:
@@ -297,6 +313,10 @@ class Function:
         """Slang text, added to an earlier one, at the head of the generated kernel."""
     def type_conformances(self, conformances: Sequence[str], /) -> Function:
         """Types that interface values may have at run time: a list of 'Circle : IShape = 0' or ('IShape', 'Circle', 0)."""
+    def deterministic(self, enable: bool = True) -> Function:
+        """.bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many elements share.
+        An error where the function itself adds to a gradient (DiffTensor).
+        """
     def write(self, function: Callable[..., object], /, *args: Any) -> Function:
         """function(cursor, *args) sets globals at each call."""
     def as_func(self) -> Function:
@@ -463,6 +483,7 @@ class Tensor:
         shape: _ShapeLike | None = None,
         usage: Any = None,
         memory_type: Any = None,
+        element_type: _TypeLike | None = None,
     ) -> Self: ...
     @overload
     def __new__(
@@ -585,6 +606,28 @@ class Tensor:
         """Elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory."""
     def clear(self, command_encoder: CommandEncoder | None = None) -> None:
         """Set all bytes to zero."""
+    def with_grads(
+        self, grad_in: _GradLike | None = None, grad_out: _GradLike | None = None, zero: bool = True
+    ) -> Tensor:
+        """The same memory as a Tensor that carries gradients, of its shape and of Slang's T.Differential. Without arguments
+        one new one, zero, serves for both; grad_in is what calls read, grad_out what backward calls add to and forward
+        ones write. Each is a Tensor, or numbers for a new one: an array, a list or one number for all. TypeError:
+        elements that have no gradients, as int.
+        """
+    def detach(self) -> Tensor:
+        """The same memory as a Tensor without gradients."""
+    @property
+    def grad(self) -> Tensor | Any:
+        """The gradient, a Tensor: grad_out, or else grad_in; None without gradients. Views have views of it."""
+    @property
+    def grad_in(self) -> Tensor | None:
+        """The gradient that calls read, of their outputs going backward; or None."""
+    @property
+    def grad_out(self) -> Tensor | None:
+        """The gradient that calls give, of their inputs going backward; or None."""
+    @property
+    def storage(self) -> Buffer:
+        """The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie next to each other."""
     def point_to(self, target: Tensor) -> None:
         """See the memory that `target` sees; same shape, strides and type, else ValueError."""
     def is_contiguous(self) -> bool:
@@ -704,6 +747,19 @@ class ValueRef:
 
     def __new__(cls, init_value: Any = None) -> Self: ...
     value: Any
+
+@final
+class DiffPair:
+    """A value and its gradient, as an argument of .bwds and .fwds: a number, list, vector, array, tensor or dict each.
+    Numbers and lists are replaced by what comes back, arrays and tensors are written where they lie. Backward, gradients
+    of inputs are added to and those of outputs read; forward the other way round. primal None: an output whose value does
+    not matter. Other calls take the value alone.
+    """
+
+    def __new__(cls, primal: Any = None, grad: Any = None, needs_grad: bool = True) -> Self: ...
+    primal: Any
+    grad: Any
+    needs_grad: bool
 
 def call_id(dims: int = -1) -> Generator:
     """Where in the call's shape each element is. `dims` is the parameter's size, which is known."""

@@ -55,17 +55,6 @@ class Buffer(_slangpy.Tensor):
             "" if element.startswith("void") else ", " + element)
 
 
-def _storage(self):
-    """The tensor's memory as a Buffer of bytes, which is shared, not copied. An error when its elements do not lie next to each other."""
-    buffer = _slangpy._buffer_over(Buffer, self)
-    buffer.format, buffer.usage, buffer.memory_type, buffer.label = Format.undefined, BufferUsage.none, MemoryType.device_local, ""
-    buffer._struct_size = 0
-    return buffer
-
-
-_slangpy.Tensor.storage = property(_storage)
-
-
 def _bytes_of(data, where):
     """What can be copied byte by byte: any contiguous buffer; other numpy arrays are copied together first."""
     if isinstance(data, (bytes, bytearray)):

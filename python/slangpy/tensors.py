@@ -1,4 +1,5 @@
-"""What tensors do in Python: torch, images, uniforms()."""
+"""What tensors do in Python: torch, images, uniforms(), storage."""
+from . import _slangpy
 
 
 class Uniforms(dict):
@@ -10,6 +11,15 @@ class Uniforms(dict):
 
     def get_this(self):
         return self.tensor
+
+
+def storage(tensor):
+    from .buffers import Buffer, BufferUsage, Format, MemoryType
+
+    buffer = _slangpy._buffer_over(Buffer, tensor)
+    buffer.format, buffer.usage, buffer.memory_type = Format.undefined, BufferUsage.none, MemoryType.device_local
+    buffer.label, buffer._struct_size = "", 0
+    return buffer
 
 
 def to_torch(tensor):

@@ -415,7 +415,7 @@ int spyp_array_write_back(spyp_call *call, const spyp_host_array *array) {
     w->before = before;
     int status = spyp_arena_keep(&call->arena, (PyObject *)w);
     Py_DECREF(w);
-    if (status < 0 || spyp_call_update(call, (PyObject *)w, part) < 0) return -1;
+    if (status < 0 || spyp_call_update(call, (PyObject *)w, NULL, part) < 0) return -1;
     return 1;
 }
 

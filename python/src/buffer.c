@@ -79,6 +79,20 @@ static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     return result;
 }
 
+// _buffer_over(type, tensor): its memory as a buffer of bytes.
+static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
+    PyObject *type, *object;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "OO!:storage", &type, spyp.tensor, &object)) return NULL;
+    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, spyp.tensor))
+        return PyErr_Format(PyExc_TypeError, "storage: expected a kind of Tensor, got %R", type);
+    spyp_tensor *t = (spyp_tensor *)object;
+    if (spyp_enter(t->device, "Tensor.storage") < 0) return NULL;
+    spy_tensor *bytes = spyp_buffer_bytes(t, "Tensor.storage");
+    spyp_leave(t->device);
+    return bytes ? spyp_tensor_make((PyTypeObject *)type, t->device, bytes, NULL) : NULL;
+}
+
 static spyp_tensor *spyp_tensor_of(PyObject *object, const char *what) {
     if (PyObject_TypeCheck(object, spyp.tensor)) return (spyp_tensor *)object;
     PyErr_Format(PyExc_TypeError, "%s: expected a Buffer or Tensor, got %R", what,
@@ -142,16 +156,6 @@ static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
 }
 
 // _buffer_over(type, tensor): the tensor's memory in bytes.
-static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
-    PyObject *type, *object;
-    SPYP_UNUSED(self);
-    if (!PyArg_ParseTuple(args, "O!O!:storage", &PyType_Type, &type, spyp.tensor, &object)) return NULL;
-    spyp_tensor *t = (spyp_tensor *)object;
-    if (spyp_enter(t->device, "Tensor.storage") < 0) return NULL;
-    spy_tensor *bytes = spyp_buffer_bytes(t, "Tensor.storage");
-    spyp_leave(t->device);
-    return bytes ? spyp_tensor_make((PyTypeObject *)type, t->device, bytes, NULL) : NULL;
-}
 
 static PyMethodDef spyp_buffer_functions[] = {
     { "_buffer_make", spyp_buffer_make, METH_VARARGS,

@@ -12,6 +12,9 @@ typedef struct spyp_invocation {
     spy_args args;
     spy_call_options options;
     bool has_options;
+    spy_result value, grad;  // of a result without a place of its own, and its gradient going forward
+    spy_tensor *tensor, *grad_tensor; // of one that must be a tensor
+    spy_arg pair[2];
     PyObject *result;       // `_result`, borrowed; NULL: none given
     PyObject *append_to;    // borrowed, or NULL
     PyObject *thread_count; // borrowed, or NULL
@@ -22,7 +25,8 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->updates = NULL;
     call->last_update = &call->updates;
     call->backs = NULL;
-    call->foreign = false;
+    call->foreign = call->gradient = false;
+    call->mode = function->chain ? function->chain->mode : SPY_CALL_DEFAULT;
     spyp_arena_begin(&call->arena);
 }
 
@@ -32,10 +36,11 @@ void spyp_call_end(spyp_call *call) {
     spyp_arena_end(&call->arena);
 }
 
-int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part) {
+int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const spyp_part *part) {
     spyp_update *update = (spyp_update *)spyp_arena_take(&call->arena, sizeof *update);
     if (!update) return -1;
     update->object = object;
+    update->place = place;
     update->part = part;
     update->next = NULL;
     *call->last_update = update;
@@ -133,42 +138,65 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
 
 // >>where the result goes
 
-static int spyp_take_result(spyp_invocation *in, spy_result *value, spy_tensor **tensor) {
+// Into a value of whatever kind, or into a new tensor.
+static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
+    if (in->call.mode == SPY_CALL_DEFAULT) return tensor ? spy_out_tensor("_result", &in->tensor) : spy_out_result("_result", &in->value);
+    in->pair[0] = tensor ? spy_out_tensor(NULL, &in->tensor) : spy_out_result(NULL, &in->value);
+    in->pair[1] = tensor ? spy_out_tensor(NULL, &in->grad_tensor) : spy_out_result(NULL, &in->grad);
+    const spy_args pair = { in->pair, 2 };
+    return spy_arg_diff_pair("_result", pair);
+}
+
+// Whether a name or class says 'numpy' or 'tensor'; -1 with an error: neither.
+static int spyp_result_kind(spyp_invocation *in) {
+    PyObject *given = in->result;
+    const char *word = NULL;
+    PyObject *name = PyUnicode_Check(given) ? Py_NewRef(given) : PyObject_GetAttrString(given, "__name__");
+    if (name) word = spyp_utf8(name);
+    bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
+    bool texture = word && strcmp(word, "texture") == 0;
+    bool tensors = word && (strcmp(word, "tensor") == 0 || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor)));
+    Py_XDECREF(name);
+    if ((numpy || tensors) && in->call.mode != SPY_CALL_BACKWARD) return 0;
+    PyErr_Clear();
+    if (texture)
+        return PyErr_Format(PyExc_ValueError,
+                            "%U: argument '_result': 'texture' is not in this version; there are 'numpy' and 'tensor'",
+                            in->call.function->name)
+                   ? 0
+                   : -1;
+    PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected %s, got %R", in->call.function->name,
+                 in->call.mode == SPY_CALL_BACKWARD ? "a Tensor with gradients or a DiffPair"
+                                                    : "'numpy', 'tensor', Tensor, NDBuffer or an object to fill",
+                 given);
+    return -1;
+}
+
+static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
+    PyObject *given = in->result;
+    spyp_chain *chain = in->call.function->chain;
+    bool pair = Py_TYPE(given) == spyp.pair, reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
+    int status = pair        ? spyp_convert_pair_result(&in->call, given, arg)
+                 : reference ? spyp_convert_ref_out(&in->call, given, arg)
+                             : spyp_convert_here(&in->call, given, "_result", arg);
+    arg->name = "_result";
+    if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
+    if (status < 0) spyp_add_argument(&in->call, "_result", 0);
+    return status;
+}
+
+static int spyp_take_result(spyp_invocation *in) {
     PyObject *given = in->result;
     spy_arg *arg = &in->items[in->args.count];
     if (!given || given == Py_None) {
-        *arg = spy_out_result("_result", value);
         in->result = NULL;
+        if (in->call.mode == SPY_CALL_BACKWARD) return 0; // it has none, or C says what is missing
+        *arg = spyp_new_result(in, false);
     } else if (PyUnicode_Check(given) || PyType_Check(given)) {
-        const char *word = NULL;
-        PyObject *name = PyUnicode_Check(given) ? Py_NewRef(given) : PyObject_GetAttrString(given, "__name__");
-        if (name) word = spyp_utf8(name);
-        bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
-        bool tensors = word && (strcmp(word, "tensor") == 0 || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor)));
-        bool texture = word && strcmp(word, "texture") == 0;
-        Py_XDECREF(name);
-        if (texture)
-            return PyErr_Format(PyExc_ValueError, "%U: argument '_result': 'texture' is not in this version; there are 'numpy' and 'tensor'",
-                                in->call.function->name) ? 0 : -1;
-        if (!numpy && !tensors) {
-            PyErr_Clear();
-            PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected 'numpy', 'tensor', Tensor, NDBuffer or an object to fill, got %R",
-                         in->call.function->name, given);
-            return -1;
-        }
-        *arg = spy_out_tensor("_result", tensor);
-    } else {
-        spyp_chain *chain = in->call.function->chain;
-        bool reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
-        int status = reference ? spyp_convert_ref_out(&in->call, given, arg) : spyp_convert_here(&in->call, given, "_result", arg);
-        arg->name = "_result";
-        if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
-        if (status < 0) {
-            spyp_add_argument(&in->call, "_result", 0);
-            return -1;
-        }
-        in->args.count++;
-        return 0;
+        if (spyp_result_kind(in) < 0) return -1;
+        *arg = spyp_new_result(in, true);
+    } else if (spyp_take_given(in, arg) < 0) {
+        return -1;
     }
     in->args.count++;
     return 0;
@@ -194,16 +222,14 @@ static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
     return result;
 }
 
-static PyObject *spyp_give_result(spyp_invocation *in, const spy_result *value, spy_tensor *tensor) {
-    spyp_function *f = in->call.function;
-    PyObject *given = in->result;
-    if (!given) {
-        if (value->tensor && spy_get_tensor_info(value->tensor).shape.rank == 0) return spyp_give_large(f, value);
-        if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
-        if (!value->type) Py_RETURN_NONE;
-        return spyp_value_from(f->module, value);
-    }
-    if (!tensor) return Py_NewRef(given);
+static PyObject *spyp_give_value(spyp_function *f, const spy_result *value) {
+    if (value->tensor && spy_get_tensor_info(value->tensor).shape.rank == 0) return spyp_give_large(f, value);
+    if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
+    if (!value->type) Py_RETURN_NONE;
+    return spyp_value_from(f->module, value);
+}
+
+static PyObject *spyp_give_tensor(spyp_function *f, PyObject *given, spy_tensor *tensor) {
     bool buffer = PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.ndbuffer);
     PyObject *made = spyp_tensor_make(buffer ? spyp.ndbuffer : spyp.tensor, f->module->device, tensor, (PyObject *)f->module);
     bool numpy = PyUnicode_Check(given) ? PyUnicode_CompareWithASCIIString(given, "numpy") == 0
@@ -212,6 +238,19 @@ static PyObject *spyp_give_result(spyp_invocation *in, const spy_result *value, 
     PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made);
     Py_DECREF(made);
     return array;
+}
+
+static PyObject *spyp_give_result(spyp_invocation *in) {
+    spyp_function *f = in->call.function;
+    PyObject *given = in->result;
+    if (in->call.mode == SPY_CALL_BACKWARD) Py_RETURN_NONE;
+    if (given && !in->tensor) return Py_NewRef(given);
+    PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
+    if (SPYP_LIKELY(in->call.mode == SPY_CALL_DEFAULT)) return primal;
+    if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
+    spy_release_tensor(in->grad.tensor);
+    spy_release_tensor(in->grad_tensor);
+    return NULL;
 }
 
 // >>building and running
@@ -258,6 +297,8 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     in->args.count = 0;
     in->has_options = false;
     in->result = in->append_to = in->thread_count = NULL;
+    in->value.tensor = in->grad.tensor = in->tensor = in->grad_tensor = NULL;
+    in->value.type = in->grad.type = NULL;
 }
 
 // Modules whose files have changed are reloaded before the call; a failure is logged, and the old code stays.
@@ -274,14 +315,10 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_device *d = f->module->device;
     spyp_invocation in;
     PyObject *result = NULL;
-    spy_result value;
-    spy_tensor *tensor = NULL;
-    value.tensor = NULL;
-    value.type = NULL;
     spyp_invocation_begin(&in, f);
     int status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
     if (status == 0 && !in.result && f->chain) in.result = f->chain->result;
-    if (status == 0 && (!in.append_to || in.result)) status = spyp_take_result(&in, &value, &tensor);
+    if (status == 0 && (!in.append_to || in.result)) status = spyp_take_result(&in);
     if (status == 0) status = spyp_take_options(&in);
     if (status == 0 && spyp_enter(d, "call") == 0) {
         spyp_look_for_changes(d);
@@ -289,7 +326,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         if (SPYP_LIKELY(done == SPY_OK)) {
             int kept = in.append_to ? spyp_encoder_recorded(in.append_to, f) : 0;
             spyp_leave(d);
-            if (kept == 0) result = spyp_give_result(&in, &value, tensor);
+            if (kept == 0) result = spyp_give_result(&in);
         } else {
             spyp_raise_call(d);
             spyp_leave(d);
@@ -313,8 +350,6 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
     PyObject **all = (PyObject **)PyMem_Malloc((size_t)(n + k + 1) * sizeof *all), *key, *item, *made = NULL;
     PyObject *names = PyTuple_New(k);
     spyp_invocation in;
-    spy_result value;
-    spy_tensor *tensor = NULL;
     if (!all || !names) {
         PyMem_Free(all);
         Py_XDECREF(names);
@@ -325,19 +360,18 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
         all[n + i] = item;
         PyTuple_SetItem(names, i, Py_NewRef(key));
     }
-    value.tensor = NULL;
-    value.type = NULL;
     spyp_invocation_begin(&in, f);
     int status = spyp_take_arguments(&in, all, n, names);
-    if (status == 0 && result) status = spyp_take_result(&in, &value, &tensor);
+    if (status == 0 && result) status = spyp_take_result(&in);
     if (status == 0) status = spyp_take_options(&in);
     if (status == 0 && spyp_enter(d, what) == 0) {
         spyp_look_for_changes(d);
         made = verb(&in, data);
         spyp_leave(d);
     }
-    if (value.tensor) spy_release_tensor(value.tensor); // of time(): nobody asked for it
-    if (tensor) spy_release_tensor(tensor);
+    spy_tensor *unused[] = { in.value.tensor, in.grad.tensor, in.tensor, in.grad_tensor }; // of time(): nobody asked for them
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        if (unused[i]) spy_release_tensor(unused[i]);
     if (made && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
     spyp_call_end(&in.call);
     PyMem_Free(all);

@@ -323,7 +323,7 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
 void spyp_input_only(spy_arg *arg) {
     if (arg->direction == SPY_DIRECTION_ANY) arg->direction = SPY_DIRECTION_DEFAULT;
     union { const spy_arg *in; spy_arg *out; } fields; // they lie in our arena
-    fields.in = arg->kind == SPY_ARG_STRUCT ? arg->value.fields : NULL;
+    fields.in = arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR ? arg->value.fields : NULL;
     for (size_t i = 0; fields.in && i < arg->count; i++) spyp_input_only(&fields.out[i]);
 }
 
@@ -335,11 +335,12 @@ static int spyp_convert_this(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (!value) call->foreign = true;
     Py_XDECREF(value);
     if (status < 0) return -1;
-    if (!spyp_function_is(call->function, SPYP_TRAIT_CHANGES) || !PyObject_HasAttr(object, spyp.s_update_this))
+    if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES) ||
+        !PyObject_HasAttr(object, spyp.s_update_this))
         return spyp_convert(call, value, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
     if (!part || spyp_convert_part(call, value, arg, part) < 0) return -1;
-    return spyp_call_update(call, object, part);
+    return spyp_call_update(call, object, NULL, part);
 }
 
 // >>the table

@@ -224,6 +224,11 @@ static PyObject *spyp_tensor_load_image(PyObject *type, PyObject *args, PyObject
     return spyp_in_python("load_from_image", type, args, kwargs);
 }
 
+static PyObject *spyp_tensor_storage(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return spyp_in_python("storage", self, NULL, NULL);
+}
+
 static PyMethodDef spyp_export_methods[] = {
     { "__dlpack__", SPYP_FUNC(spyp_tensor_dlpack), METH_VARARGS | METH_KEYWORDS,
       "__dlpack__(stream=None, max_version=None, dl_device=None, copy=None): a DLPack capsule of a copy in "
@@ -270,7 +275,11 @@ static PyMethodDef spyp_export_functions[] = {
 };
 
 int spyp_export_ready(PyObject *module) {
-    return spyp_methods_add(spyp.tensor, spyp_export_methods) < 0
+    static PyGetSetDef storage = { "storage", spyp_tensor_storage, NULL,
+                                   "The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie "
+                                   "next to each other.",
+                                   NULL };
+    return spyp_methods_add(spyp.tensor, spyp_export_methods) < 0 || spyp_getset_add(spyp.tensor, &storage) < 0
                ? -1
                : PyModule_AddFunctions(module, spyp_export_functions);
 }

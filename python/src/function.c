@@ -149,6 +149,30 @@ static PyObject *spyp_link_conformances(PyObject *self, PyObject *arg) {
     return (PyObject *)f;
 }
 
+// Of each function one of each kind is kept, so that f.bwds(...) makes nothing.
+static PyObject *spyp_function_get_mode(PyObject *self, void *which) {
+    spyp_function *f = (spyp_function *)self;
+    spy_call_mode mode = which ? SPY_CALL_FORWARD_DIFF : SPY_CALL_BACKWARD;
+    PyObject **kept = &f->modes[which != NULL];
+    if (f->chain && f->chain->mode == mode) return Py_NewRef(self);
+    if (!*kept) {
+        spyp_function *made = spyp_function_link(self);
+        if (!made) return NULL;
+        made->chain->mode = mode;
+        *kept = (PyObject *)made;
+    }
+    return Py_NewRef(*kept);
+}
+
+static PyObject *spyp_link_deterministic(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "enable", NULL };
+    int enable = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:deterministic", names, &enable)) return NULL;
+    spyp_function *f = spyp_function_link(self);
+    if (f) f->chain->deterministic = enable;
+    return (PyObject *)f;
+}
+
 static PyObject *spyp_link_writer(PyObject *self, PyObject *args) {
     spyp_function *f = spyp_function_link(self);
     if (f) spyp_set(&f->chain->writer, args); // (callable, further arguments...)
@@ -254,6 +278,8 @@ int spyp_chain_options(spyp_call *call, spy_call_options *options) {
     if (chain->prelude) options->prelude = spyp_utf8(chain->prelude);
     memcpy(options->thread_group_size, chain->group, sizeof chain->group);
     options->call_group_shape = chain->call_group;
+    options->mode = chain->mode;
+    options->deterministic = chain->deterministic;
     if (chain->constants && spyp_dict_args(call, chain->constants, &options->constants) < 0) return -1;
     if (chain->conformances && spyp_strings(&call->arena, chain->conformances, "type_conformances", "items", &options->conformances,
                                             &options->conformance_count) < 0)
@@ -274,6 +300,7 @@ int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg
 
 // One entry of map(): a tuple of kernel dimensions, or a type.
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
+    if (arg->kind == SPY_ARG_PAIR) return spyp_map_pair(call, map, arg);
     if (PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map)) {
         spy_shape dims;
         if (spyp_shape_parse(map, "map", &dims) < 0) return -1;
@@ -319,6 +346,7 @@ static int spyp_function_traverse(PyObject *self, visitproc visit, void *arg) {
         Py_VISIT(f->chain->result);
     }
     for (int i = 0; i < SPYP_SEEN; i++) Py_VISIT((PyObject *)f->seen[i].type);
+    for (int i = 0; i < 2; i++) Py_VISIT(f->modes[i]);
     return 0;
 }
 
@@ -328,6 +356,7 @@ static int spyp_function_clear(PyObject *self) {
     f->chain = NULL;
     spyp_chain_release(chain);
     for (int i = 0; i < SPYP_SEEN; i++) Py_CLEAR(f->seen[i].type);
+    for (int i = 0; i < 2; i++) Py_CLEAR(f->modes[i]);
     return 0;
 }
 
@@ -342,7 +371,9 @@ static void spyp_function_dealloc(PyObject *self) {
 
 static PyObject *spyp_function_repr(PyObject *self) {
     spyp_function *f = (spyp_function *)self;
-    return spyp_format("<slangpy.Function %U of module %U>", f->name, f->module->name);
+    spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_DEFAULT;
+    const char *derivative = mode == SPY_CALL_BACKWARD ? ".bwds" : mode == SPY_CALL_FORWARD_DIFF ? ".fwds" : "";
+    return spyp_format("<slangpy.Function %U%s of module %U>", f->name, derivative, f->module->name);
 }
 
 static PyObject *spyp_function_call_method(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -408,6 +439,9 @@ static PyMethodDef spyp_function_methods[] = {
     { "type_conformances", spyp_link_conformances, METH_O,
       "type_conformances(conformances): types that interface values may have at run time: a list of 'Circle : IShape = 0' or "
       "('IShape', 'Circle', 0)." },
+    { "deterministic", SPYP_FUNC(spyp_link_deterministic), METH_VARARGS | METH_KEYWORDS,
+      "deterministic(enable=True): .bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many "
+      "elements share. An error where the function itself adds to a gradient (DiffTensor)." },
     { "write", spyp_link_writer, METH_VARARGS, "write(function, *args): function(cursor, *args) sets globals at each call." },
     { "as_func", spyp_function_self, METH_NOARGS, "as_func(): the function itself." },
     { "as_struct", spyp_function_as_struct, METH_NOARGS, "as_struct(): ValueError, for this is a function." },
@@ -417,6 +451,16 @@ static PyMethodDef spyp_function_methods[] = {
 static PyGetSetDef spyp_function_getset[] = {
     { "name", spyp_function_get_name, NULL, "Slang's name.", NULL },
     { "module", spyp_function_get_module, NULL, "The module that it is looked up in.", NULL },
+    { "bwds", spyp_function_get_mode, NULL,
+      "The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the gradients of the "
+      "outputs (grad_in of tensors, .grad of a DiffPair) and adds, for each element, the product with the derivative to the gradients "
+      "of the inputs (grad_out, .grad). Outputs stay as they are, what has no gradient is a constant, and it gives None. An inout "
+      "parameter must hold the value that went in, and needs separate grad_in and grad_out. Slang must know a derivative "
+      "([Differentiable]); else slangpy.Error says why it does not.", NULL },
+    { "fwds", spyp_function_get_mode, NULL,
+      "The forward derivative, a Function: fwds(...) takes the arguments of the call and reads the gradients of the inputs as a "
+      "direction. It gives the result with its gradient, how fast it changes in that direction: a Tensor with gradients, or a "
+      "DiffPair of values or arrays. A _result that is given, and out parameters, get both as well.", (void *)1 },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

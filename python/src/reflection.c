@@ -455,13 +455,6 @@ static PyObject *spyp_function_reflection(PyObject *self, void *ignored) {
     return found;
 }
 
-static int spyp_getset_add(PyTypeObject *type, PyGetSetDef *def) {
-    PyObject *descriptor = PyDescr_NewGetSet(type, def);
-    int status = descriptor ? PyObject_SetAttrString((PyObject *)type, def->name, descriptor) : -1;
-    Py_XDECREF(descriptor);
-    return status;
-}
-
 static int spyp_reflection_extend(void) {
     static PyGetSetDef layout = { "layout", spyp_module_layout, NULL, "Reflection of the module: a ProgramLayout.", NULL };
     static PyGetSetDef decl = { "module_decl", spyp_module_module_decl, NULL, "The root of the module's declarations.", NULL };

@@ -6,7 +6,7 @@
 //   arrays.c      buffer protocol, DLPack, CUDA arrays         result.c   results to Python values
 //   tensor.c      Tensor and NDBuffer                          values.c   generators, references, packed arguments
 //   shape.c       Shape                                        errors.c   C's errors in Python's words
-//   names.c       dir() and constants
+//   names.c       dir() and constants                         gradient.c DiffPair, gradients of tensors
 //   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
 //   math_*.c      float3, float4x4, ...
 #ifndef SPYP_H
@@ -17,6 +17,7 @@
 #if PY_VERSION_HEX < 0x030C0000
 #include <structmember.h>
 #define Py_T_PYSSIZET T_PYSSIZET
+#define Py_T_BOOL T_BOOL
 #define Py_T_OBJECT_EX T_OBJECT_EX
 #define Py_READONLY READONLY
 #endif
@@ -29,7 +30,7 @@ typedef struct spyp_state {
     PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error;
     // types
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
-        *packed, *recorder, *encoder, *commands;
+        *packed, *recorder, *encoder, *commands, *pair;
     // interned names
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name;
@@ -103,6 +104,7 @@ typedef struct spyp_function {
     PyObject *name;
     spyp_chain *chain; // NULL: plain
     unsigned int traits; // SPYP_TRAIT_...; 0: not asked yet
+    PyObject *modes[2];  // .bwds and .fwds, or NULL
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
 
@@ -162,11 +164,17 @@ typedef struct spyp_part {
 
 typedef struct spyp_back {
     spy_result result;
+    void *host;         // instead of it: numbers that the call may change, and what they were; else NULL
+    const void *before;
+    size_t size_bytes;  // of either
+    spy_dtype dtype;
+    spy_shape shape;
     struct spyp_back *next;
 } spyp_back;
 
 typedef struct spyp_update { // an object to be told what came back: see spyp_call_update
     PyObject *object;
+    PyObject **place;  // of the object, where the value goes; NULL: to its update_this()
     const spyp_part *part;
     struct spyp_update *next;
 } spyp_update;
@@ -177,6 +185,8 @@ typedef struct spyp_call {
     spyp_update *updates, **last_update;
     spyp_back *backs; // all of them, so that no tensor is lost
     bool foreign;     // the error that is set was raised by the user's own code
+    bool gradient;    // what is converted is a gradient: numbers become floats that the call may change
+    spy_call_mode mode;
 } spyp_call;
 
 void spyp_call_begin(spyp_call *call, spyp_function *function);
@@ -191,8 +201,8 @@ typedef struct spyp_converter {
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
 void spyp_input_only(spy_arg *arg); // host arrays in it are only read
-// `object`, a ValueRef or one with update_this(), is told of the value that `part` becomes.
-int spyp_call_update(spyp_call *call, PyObject *object, const spyp_part *part);
+// `object` is told of the value that `part` becomes, at `place` or by update_this().
+int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const spyp_part *part);
 // Puts words before the text of an error of ours: "%U: argument 'x': ...". Errors of the user's own code stay as they are.
 void spyp_error_prefix(spyp_call *call, const char *format, ...);
 
@@ -251,6 +261,8 @@ struct spyp_chain {
     PyObject *prelude;            // str, or NULL
     PyObject *conformances;       // tuple of str, or NULL
     PyObject *result;             // return_type(), or NULL
+    spy_call_mode mode;
+    bool deterministic;
     uint32_t group[3];
     spy_shape call_group;
 };
@@ -309,6 +321,8 @@ int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *v
 
 PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module); // takes `tensor`
 PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
+PyTypeObject *spyp_view_type(PyObject *tensor); // of its views: Tensor or NDBuffer
+int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what); // copies host data; -1 with an error
 int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape); // tuple, list, Shape, int
 PyObject *spyp_shape_make(const spy_shape *shape); // a Shape
 PyObject *spyp_shape_tuple(const spy_shape *shape);
@@ -353,8 +367,20 @@ const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of 
 // rest is changed in place.
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
 int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a ValueRef for `_result`
+// The same for a place of any object, which gets `otherwise` (kept by the caller) when nothing comes.
+int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg);
 PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
 int spyp_give_updates(spyp_call *call);
+
+// >>gradient.c: values with gradients
+extern const spyp_converter spyp_pair_converter;
+int spyp_convert_pair_result(spyp_call *call, PyObject *pair, spy_arg *arg); // a DiffPair for `_result`
+int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out);     // see spyp_back.host; as spyp_make_back
+PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like);       // new reference
+int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg);
+// A result and its gradient: a Tensor with it, or a DiffPair. Takes both references; either may be NULL with an error.
+PyObject *spyp_pair_give(PyObject *primal, PyObject *grad);
+int spyp_gradient_ready(PyObject *module);
 
 // >>types: each file makes its own; 0, or -1 with an error
 int spyp_device_ready(PyObject *module);
@@ -369,6 +395,7 @@ int spyp_reflection_ready(PyObject *module);
 int spyp_resolve_ready(PyObject *module);
 int spyp_extension_ready(PyObject *module);
 int spyp_names_ready(void);
+int spyp_getset_add(PyTypeObject *type, PyGetSetDef *def); // one property; 0, or -1 with an error
 // >>helpers of all files
 
 PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference

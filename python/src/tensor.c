@@ -136,11 +136,12 @@ static bool spyp_has_storage(PyObject *args, PyObject *kwargs) {
 
 // NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array), Tensor(storage, ...).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", NULL };
-    PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL;
+    static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", "element_type", NULL };
+    PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL, *element = NULL;
     spy_shape sizes;
     if (spyp_has_storage(args, kwargs)) return spyp_tensor_over(type, args, kwargs);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOO:NDBuffer", names, &device, &dtype, &count, &shape, &usage, &memory)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOOO:NDBuffer", names, &device, &dtype, &count, &shape, &usage, &memory, &element)) return NULL;
+    if (!dtype) dtype = element; // its earlier name
     if (!PyObject_TypeCheck(device, spyp.device) && spyp_is_array(device) && !dtype) return spyp_tensor_wrap(type, device);
     spyp_device *d = spyp_device_of(device, "NDBuffer");
     if (!d) return NULL;
@@ -228,7 +229,7 @@ static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *o
     return -1;
 }
 
-static int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
+int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
     spyp_arena arena;
     int status = -1;
     spyp_arena_begin(&arena);
@@ -411,7 +412,7 @@ static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kw
 // >>views
 
 // Classes of Python's own have more than a view gives them.
-static PyTypeObject *spyp_view_type(PyObject *self) {
+PyTypeObject *spyp_view_type(PyObject *self) {
     return PyObject_TypeCheck(self, spyp.ndbuffer) ? spyp.ndbuffer : spyp.tensor;
 }
 
@@ -574,6 +575,8 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);
     spyp_leave(t->device);
+    Py_CLEAR(t->grad_in); // they are the other's now
+    Py_CLEAR(t->grad_out);
     if (status != SPY_OK) return NULL;
     Py_RETURN_NONE;
 }

@@ -206,6 +206,7 @@ static PyMemberDef spyp_ref_members[] = {
 
 // Makes an argument of numbers one that comes back. 1: done; 0: it is none; -1: an error is set.
 static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
+    if (call->gradient) return spyp_make_host_back(call, arg, out);
     const void *data = &arg->value;
     size_t count = 1;
     spy_dtype dtype = arg->dtype, wide = SPY_UINT64;
@@ -233,6 +234,7 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     spyp_back *back = (spyp_back *)spyp_arena_take(&call->arena, sizeof *back);
     if (!back) return -1;
     memset(&back->result, 0, offsetof(spy_result, data));
+    back->host = NULL;
     memcpy(back->result.data, data, size);
     back->result.dtype = dtype;
     back->result.size_bytes = size;
@@ -281,6 +283,7 @@ int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part 
 }
 
 static bool spyp_part_changed(const spyp_part *part) {
+    if (part->back && part->back->host) return memcmp(part->back->host, part->back->before, part->back->size_bytes) != 0;
     if (part->back) return part->back->result.type || part->back->result.tensor;
     for (Py_ssize_t i = 0; i < part->count; i++)
         if (spyp_part_changed(&part->parts[i])) return true;
@@ -289,6 +292,7 @@ static bool spyp_part_changed(const spyp_part *part) {
 
 PyObject *spyp_part_value(spyp_module *module, const spyp_part *part) {
     if (!spyp_part_changed(part)) return Py_NewRef(part->value);
+    if (part->back && part->back->host) return spyp_host_back_value(part->back, part->value);
     if (part->back) {
         spy_tensor *tensor = part->back->result.tensor;
         part->back->result.tensor = NULL;
@@ -305,28 +309,34 @@ PyObject *spyp_part_value(spyp_module *module, const spyp_part *part) {
     return dict;
 }
 
-// A reference that only takes a result.
-int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
+int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg) {
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
     spyp_back *back = part ? (spyp_back *)spyp_arena_take(&call->arena, sizeof *back) : NULL;
     if (!back) return -1;
     memset(part, 0, sizeof *part);
     memset(&back->result, 0, offsetof(spy_result, data));
+    back->host = NULL;
     back->next = call->backs;
     call->backs = back;
-    part->value = Py_None;
+    part->value = otherwise;
     part->back = back;
     *arg = spy_out_result(NULL, &back->result);
-    return spyp_call_update(call, object, part);
+    return spyp_call_update(call, object, place, part);
+}
+
+// A reference that only takes a result.
+int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
+    return spyp_convert_out(call, object, &((spyp_value_ref_object *)object)->value, Py_None, arg);
 }
 
 static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *value = ((spyp_value_ref_object *)object)->value;
     if (!value || value == Py_None) return spyp_convert_ref_out(call, object, arg);
     if (spyp_arena_keep(&call->arena, value) < 0) return -1;
-    if (!spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
+    if (call->mode == SPY_CALL_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
-    return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, part) : -1;
+    PyObject **place = &((spyp_value_ref_object *)object)->value;
+    return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, place, part) : -1;
 }
 
 // References get their values, objects with update_this() are told theirs.
@@ -334,8 +344,8 @@ int spyp_give_updates(spyp_call *call) {
     for (const spyp_update *u = call->updates; u; u = u->next) {
         PyObject *value = spyp_part_value(call->function->module, u->part), *done = value;
         if (!value) return -1;
-        if (PyObject_TypeCheck(u->object, spyp.value_ref)) {
-            spyp_replace(&((spyp_value_ref_object *)u->object)->value, value);
+        if (u->place) {
+            spyp_replace(u->place, value);
             continue;
         }
         done = spyp_call_method_one(u->object, spyp.s_update_this, value);
@@ -666,6 +676,7 @@ const spyp_converter *spyp_values_converter(PyObject *object) {
     if (type == &PyRange_Type) return &spyp_own_converters[1];
     if (PyObject_TypeCheck(object, spyp.value_ref)) return &spyp_own_converters[2];
     if (type == spyp.packed) return &spyp_own_converters[3];
+    if (type == spyp.pair) return &spyp_pair_converter;
     return NULL;
 }
 

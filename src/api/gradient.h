@@ -25,12 +25,18 @@ spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
 spy_tensor *spy_create_detached(spy_tensor *tensor);
+// The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
+// grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
+// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: one at a time a device.
+spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
 
 // >>a value and its gradient, given one by one
 // pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
 // takes, also a number, host data or a struct. The gradient of an input is added to: a tensor or spy_inout_...; that of an
-// output is only read: a tensor or spy_arg_.... In forward mode it is the other way round, and outputs are written. Calls that
-// compute no gradients take the value alone. Two tensors have the same shape. The list must stay alive until the call.
+// output is only read: a tensor or spy_arg_.... Several inputs may add to one tensor, but not to the same host memory. In
+// forward mode it is the other way round, and outputs are written. Calls that compute no gradients take the value alone. Two
+// tensors have the same shape. The list must stay alive until the call.
+// spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 

@@ -521,7 +521,7 @@
 // grad_in (read) and grad_out (added to) give two, which an inout parameter needs: it must hold the value that
 // went in. The element type is Slang's T.Differential: the type itself for floats, vectors, matrices and arrays,
 // a struct such as "Light.Differential" for a struct that is declared `: IDifferentiable`. Views see the gradients
-// of what they are views of; spy_create_detached gives a view without any.
+// of what they are views of; spy_create_detached gives a view without any, spy_create_attached one with others.
 //
 // spy_arg_diff_pair gives a value and its gradient one by one, any kinds of arguments: numbers, host arrays,
 // tensors; also in the fields of a struct, next to fields without:

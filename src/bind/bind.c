@@ -549,8 +549,9 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
-    if (result >= 0 && signature->result->kind == SPYI_TYPE_VOID &&
-        a->values->items[result].kind == SPY_ARG_RESULT)
+    const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
+    if (taker && taker->kind == SPY_ARG_PAIR) taker++; // its value comes first
+    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_RESULT)
         result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)

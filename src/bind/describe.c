@@ -249,7 +249,8 @@ static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
     if (pair[1].child_count || !value || !grad ||
         memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
         return true;
-    spyi_text_add(error, "'%s': expected a gradient of the value's shape ", pair->name ? pair->name : "");
+    if (pair->name) spyi_text_add(error, "'%s': ", pair->name);
+    spyi_text_add(error, "expected a gradient of the value's shape ");
     spyi_shape_text(&value->shape, error);
     spyi_text_add(error, ", got ");
     spyi_shape_text(&grad->shape, error);

@@ -61,6 +61,9 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                        "'%s' is no_diff: nothing would come of the gradient that it is paired with",
                        leaf->path);
     if (a->constant && !pair) return true;
+    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_RESULT &&
+        a->values->items[pair].direction == SPY_DIRECTION_OUT)
+        return true; // it takes what there is
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
                        leaf->type->display);

@@ -26,9 +26,41 @@ static bool spyi_added_meets_itself(const spy_tensor *tensor) {
     return spyi_tensor_meets_itself(&once);
 }
 
+// The host memory that a gradient comes back to; NULL: none.
+static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
+    const spyi_leaf *leaf = &b->leaves[i];
+    const spyi_value *v = &values->items[leaf->value];
+    if (leaf->role != SPYI_ROLE_ADDED) return NULL;
+    *size = leaf->type->host_size;
+    if (leaf->source == SPYI_SOURCE_READBACK)
+        return (const char *)(v->kind == SPY_ARG_RESULT ? (void *)v->arg->value.result->data
+                                                        : v->arg->value.out);
+    if (leaf->source != SPYI_SOURCE_UPLOAD) return NULL;
+    *size = spyi_type_host_stride(v->type);
+    for (uint32_t d = 0; d < v->rank; d++) *size *= (size_t)v->dims[d];
+    return (const char *)v->arg->value.out;
+}
+
+// What comes back later would write over the other's sum.
+static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *values, uint32_t i,
+                                     spyi_text *error) {
+    size_t size = 0, other_size = 0;
+    const char *host = spyi_added_host(b, values, i, &size);
+    for (uint32_t j = i + 1; host && j < b->leaf_count; j++) {
+        const char *other = spyi_added_host(b, values, j, &other_size);
+        if (!other || host >= other + other_size || other >= host + size) continue;
+        spyi_text_add(error,
+                      "gradients '%s' and '%s' lie in the same host memory: give each its own, or tensors",
+                      b->leaves[i].path, b->leaves[j].path);
+        return true;
+    }
+    return false;
+}
+
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
+        if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
         if (!b->leaves[i].out || b->leaves[i].source != SPYI_SOURCE_TENSOR) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it

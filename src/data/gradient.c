@@ -231,3 +231,28 @@ spy_tensor *spy_create_detached(spy_tensor *tensor) {
     spyi_leave(tensor);
     return view;
 }
+
+spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
+                                spy_module *module) {
+    const char *function = "spy_create_attached";
+    spy_tensor_desc desc;
+    if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.module = module;
+    desc.like = tensor;
+    desc.with_grad = !grad_in && !grad_out;
+    desc.grad_in = grad_in;
+    desc.grad_out = grad_out;
+    spy_tensor *view = spyi_view_new(tensor, function);
+    if (view) {
+        view->grads_follow = false;
+        spyi_gradients_drop(view);
+        spyi_tensor_measure(view);
+        if (!spyi_gradients_make(view, &desc, function)) {
+            spyi_object_release(&view->object);
+            view = NULL;
+        }
+    }
+    spyi_leave(tensor);
+    return view;
+}

@@ -25,6 +25,7 @@ static const char source[] =
     "[Differentiable] float through_custom(float x) { return custom(x) * x + own(x); }\n"
     "[Differentiable] void scale(inout float x, float y) { x = x * y; }\n"
     "[Differentiable] void two(float x, out float a, out float b) { a = x * x; b = 3 * x; }\n"
+    "[Differentiable] int counted(float x, out float a) { a = x * x; return 3; }\n"
     "[Differentiable] T square<T : __BuiltinFloatingPointType>(T x) { return x * x; }\n"
     "[Differentiable] vector<float, N> twice<let N : int>(vector<float, N> x) { return x * 2; }\n"
     "[Differentiable] float4 mulv(float4x4 m, float4 v) { return mul(m, v); }\n"
@@ -472,6 +473,42 @@ static void test_shared_memory(void **state) {
     free(data);
 }
 
+// Gradients that come later, and other ones than a tensor's own.
+static void test_attached(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }, false), *r = floats(SPY_SHAPE(3), NULL);
+    spy_tensor *ones = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 1, 1 }, false), *sum = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 5, 5, 5 }, false);
+    spy_tensor *fresh = MADE(spy_tensor, spy_create_attached(x, NULL, NULL, NULL)), *other = MADE(spy_tensor, spy_create_attached(r, ones, NULL, NULL)),
+               *again = MADE(spy_tensor, spy_create_attached(fresh, NULL, sum, NULL));
+    assert_null(spy_tensor_grad(x));
+    assert_ptr_equal(spy_tensor_grad_in(other), ones);
+    assert_null(spy_tensor_grad_out(other));
+    assert_ptr_equal(spy_tensor_grad_out(again), sum);
+    HOLDS(spy_tensor_grad(fresh), 0, 0, 0);
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", fresh), spy_arg_f32("w", 3), spy_arg_tensor("_result", other))));
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", again), spy_arg_f32("w", 3), spy_arg_tensor("_result", other))));
+    HOLDS(spy_tensor_grad(fresh), 3, 3, 3);
+    HOLDS(sum, 8, 8, 8);
+    HOLDS(spy_tensor_grad(r), 0, 0, 0); // its own is as it was
+    OK(spy_tensor_write(x, (float[]){ 7, 8, 9 }, 12));
+    HOLDS(again, 7, 8, 9); // the same memory
+    spy_tensor *light = typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(2), NULL, false), *lit = MADE(spy_tensor, spy_create_attached(light, NULL, NULL, module));
+    assert_string_equal(spy_get_tensor_info(spy_tensor_grad(lit)).type, spy_get_tensor_info(spy_tensor_grad(typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(1), NULL, true))).type);
+    // refused
+    spy_tensor *ints = typed(SPY_INT32, NULL, SPY_SHAPE(3), NULL, false), *small = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
+    assert_null(spy_create_attached(ints, NULL, NULL, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "spy_create_attached", "int", "no gradients");
+    assert_null(spy_create_attached(light, NULL, NULL, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "Light", "module");
+    assert_null(spy_create_attached(x, small, NULL, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_SHAPE_MISMATCH, "grad_in", "(3,)", "(2,)");
+    assert_null(spy_create_attached(x, NULL, ints, NULL));
+    ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "grad_out", "float", "int");
+    assert_null(spy_create_attached(NULL, NULL, NULL, NULL));
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
+    RELEASE(x, r, ones, sum, fresh, other, again, light, lit, ints, small);
+}
+
 // Explicit mappings: an outer product, a parameter turned against the result, vectors by trailing dimensions.
 static void test_maps(void **state) {
     NEEDS_DEVICE();
@@ -706,6 +743,17 @@ static void test_errors(void **state) {
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, none), spy_arg_tensor(NULL, none))), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))),
           "gradient 'x.grad'", "same memory as 'x'");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("times"), SPY_ARGS(spy_arg_tensor("x", r), spy_arg_f32("w", 1), spy_arg_tensor("_result", r))), "same memory as '_result.grad'");
+    float shared[4] = { 0 }, own = 0;
+    const float three[3] = { 1, 2, 3 };
+    for (int i = 0; i < 2; i++)
+        FAILS(SPY_ERROR_INVALID_ARGUMENT,
+              spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), shared))),
+                                                      spy_arg_diff_pair("w", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), shared + i))), spy_arg_tensor("_result", r))),
+              "gradients 'x.grad' and 'w.grad'", "same host memory");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_tensor("_result", r))),
+          "gradients 'x.grad' and 'w.grad'", "same host memory");
+    assert_float_equal(own + shared[1], 0, 0);
     // a struct without gradients, which Slang takes as no_diff
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_backward(fn("use_lost2"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_tensor("a", x))), spy_arg_f32("x", 1), spy_arg_tensor("_result", r))),
           "no_diff Lost l", "none of its inputs has a gradient");
@@ -859,6 +907,21 @@ static void test_results(void **state) {
     assert_float_equal(one, 15, 0);
     memcpy(&one, grad.data, 4);
     assert_float_equal(one, 5, 0);
+    // of functions without a result, and of one that has no gradient
+    spy_result none[2];
+    memset(none, 0, sizeof none);
+    float in_a = 0, tangent_a = 0;
+    spy_arg a = spy_arg_diff_pair("a", SPY_ARGS(spy_out_f32(NULL, &in_a), spy_out_f32(NULL, &tangent_a))), taken = spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &none[0]), spy_out_result(NULL, &none[1])));
+    OK(spy_call_forward_diff(fn("two"), SPY_ARGS(pair, a, spy_out_f32("b", &one), taken)));
+    assert_null(none[0].type);
+    assert_null(none[1].type);
+    assert_float_equal(tangent_a, 6, 0);
+    OK(spy_call_forward_diff(fn("counted"), SPY_ARGS(pair, a, taken)));
+    assert_string_equal(none[0].type, "int");
+    assert_null(none[1].type);
+    assert_float_equal(tangent_a, 6, 0);
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call_forward_diff(fn("counted"), SPY_ARGS(pair, a, spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &none[0]), spy_out_f32(NULL, &one))))), "int has no gradient");
+    one = 5;
     // backward calls compute no outputs: what takes one stays as it is
     spy_result untouched = grad;
     spy_tensor *made = x;
@@ -886,7 +949,7 @@ int main(void) {
         cmocka_unit_test(test_sums),          cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places),         cmocka_unit_test(test_maps),        cmocka_unit_test(test_whole),         cmocka_unit_test(test_forward),
         cmocka_unit_test(test_tensor_errors), cmocka_unit_test(test_errors),        cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
+        cmocka_unit_test(test_attached),      cmocka_unit_test(test_prepared),       cmocka_unit_test(test_results),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spy_release_device(gpu_device);
