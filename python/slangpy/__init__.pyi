@@ -577,9 +577,7 @@ class Tensor:
         """
     @property
     def storage(self) -> Buffer:
-        """The tensor's memory as a Buffer of bytes, which is shared, not copied. An error when its elements do not lie next
-        to each other.
-        """
+        """The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie next to each other."""
     def uniforms(self) -> dict[str, Any]:
         """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
     def to_torch(self) -> Any:
