@@ -13,7 +13,7 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
 
 // Options that say nothing.
 static bool spyi_options_are_plain(const spy_call_options *options) {
-    static const spy_call_options none;
+    static spy_call_options none; // never written
     return !options || memcmp(options, &none, sizeof none) == 0;
 }
 

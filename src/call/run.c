@@ -285,7 +285,7 @@ static spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 
 // After success: hands a new tensor to the caller, and describes results of whatever kind.
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
-    if (arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
+    if (leaf->source == SPYI_SOURCE_NEW && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
     if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
