@@ -52,9 +52,22 @@ static const struct format {
     { "uint8_t4", SPY_UINT8, 4, false },     { "int16_t2", SPY_INT16, 2, false },
 };
 
+static void need_device(void) {
+    if (!gpu_device) skip();
+}
+
+// Typed buffers are Vulkan's: for CUDA Slang has no code for them, and they are refused (test_globals.c looks at how).
+static void need_texels(void) {
+    need_device();
+    if (!gpu_is_cuda()) return;
+    print_message("skipped: no typed buffers on CUDA\n");
+    skip();
+}
+
 // Each format there and back in a shader and in a plain function, bit by bit.
 static void test_formats(void **state) {
     (void)state;
+    need_texels();
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         enum { N = 100 };
         const struct format *format = &formats[f];
@@ -119,6 +132,7 @@ static const char typed_source[] =
 
 static void test_typed(void **state) {
     (void)state;
+    need_texels();
     enum { N = 64 };
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "typed", typed_source));
     float data[4 * N], got[4 * N], y_data[N];
@@ -235,6 +249,7 @@ static void make_tables(tables *t) {
 
 static void test_array_globals(void **state) {
     (void)state;
+    need_device();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "array_globals", arrays_source));
     tables t;
     float got[3 * MANY], v3[3] = { 1, 2, 3 };
@@ -311,6 +326,7 @@ static void test_array_globals(void **state) {
 
 static void test_array_params(void **state) {
     (void)state;
+    need_device();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "array_params", arrays_source));
     tables t;
     float got[MANY], other[MANY];
@@ -382,6 +398,7 @@ static const char order_source[] =
 // Each call needs what those before it have written, by typed buffers, arrays and element by element; nothing waits between.
 static void test_hazards(void **state) {
     (void)state;
+    need_texels();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "order", order_source));
     int32_t index[64], a_want[64], b_want[64], got[64];
     for (int i = 0; i < 64; i++) index[i] = a_want[i] = i, b_want[i] = (int32_t)random_bits();
@@ -413,6 +430,7 @@ static void test_hazards(void **state) {
 // More than a batch of them, with other tensors each time, directly and from a list.
 static void test_many(void **state) {
     (void)state;
+    need_texels();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "many", order_source));
     spy_function *add = fn(m, "add");
     int32_t index[64], zeros[64] = { 0 }, got[64];
@@ -446,6 +464,7 @@ static void test_many(void **state) {
 
 static void test_bad_typed(void **state) {
     (void)state;
+    need_texels();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad_typed",
                                                 "Buffer<float4> quads;\n"
                                                 "[format(\"rgba8\")] RWBuffer<float4> bytes;\n"
@@ -499,6 +518,7 @@ static void test_bad_typed(void **state) {
 
 static void test_bad_arrays(void **state) {
     (void)state;
+    need_device();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad_arrays",
                                                 "struct Pair { StructuredBuffer<float> b; float x; }\n"
                                                 "StructuredBuffer<float> tables[3];\n"
@@ -546,6 +566,7 @@ static void test_bad_arrays(void **state) {
 
 static void test_spirv(void **state) {
     (void)state;
+    need_texels();
     const char *val = getenv("SPIRV_VAL");
     if (!val || !*val || access(val, X_OK) != 0) {
         print_message("skipped: SPIRV_VAL does not name spirv-val; the generated SPIR-V is NOT checked\n");
@@ -593,34 +614,17 @@ static int close_device(void **state) {
     return getenv("SPY_TEST_KEEP") || system(command) == 0 ? 0 : -1;
 }
 
-// Typed buffers are Vulkan's: for CUDA Slang has no code for them, and they are refused (test_globals.c looks at how).
-static int need_texels(void **state) {
-    (void)state;
-    if (!gpu_device) skip();
-    if (gpu_is_cuda()) {
-        print_message("skipped: no typed buffers on CUDA\n");
-        skip();
-    }
-    return 0;
-}
-
-static int need_device(void **state) {
-    (void)state;
-    if (!gpu_device) skip();
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_formats, need_texels),
-        cmocka_unit_test_setup(test_typed, need_texels),
-        cmocka_unit_test_setup(test_array_globals, need_device),
-        cmocka_unit_test_setup(test_array_params, need_device),
-        cmocka_unit_test_setup(test_hazards, need_texels),
-        cmocka_unit_test_setup(test_many, need_texels),
-        cmocka_unit_test_setup(test_bad_typed, need_texels),
-        cmocka_unit_test_setup(test_bad_arrays, need_device),
-        cmocka_unit_test_setup(test_spirv, need_texels),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_typed),
+        cmocka_unit_test(test_array_globals),
+        cmocka_unit_test(test_array_params),
+        cmocka_unit_test(test_hazards),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_bad_typed),
+        cmocka_unit_test(test_bad_arrays),
+        cmocka_unit_test(test_spirv),
     };
     return cmocka_run_group_tests_name("buffers", tests, open_device, close_device);
 }
