@@ -894,9 +894,6 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, spyi_cu_device device))                        \
     X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (spyi_cu_context * context, spyi_cu_device device))      \
     X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (spyi_cu_device device))                            \
-    X(PrimaryCtxReset, "cuDevicePrimaryCtxReset_v2", (spyi_cu_device device))                                \
-    X(CtxCreate, "cuCtxCreate_v2", (spyi_cu_context * context, unsigned flags, spyi_cu_device device))       \
-    X(CtxDestroy, "cuCtxDestroy_v2", (spyi_cu_context context))                                              \
     X(CtxGetCurrent, "cuCtxGetCurrent", (spyi_cu_context * context))                                         \
     X(CtxSetCurrent, "cuCtxSetCurrent", (spyi_cu_context context))                                           \
     X(CtxPushCurrent, "cuCtxPushCurrent_v2", (spyi_cu_context context))                                      \
@@ -939,6 +936,8 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(EventSynchronize, "cuEventSynchronize", (spyi_cu_event event))                                         \
     X(EventElapsedTime, "cuEventElapsedTime", (float *ms, spyi_cu_event from, spyi_cu_event to))             \
     X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))   \
+    X(PointerGetAttributes, "cuPointerGetAttributes",                                                        \
+      (unsigned count, const int *attributes, void **values, spyi_cu_pointer pointer))                       \
     X(GraphCreate, "cuGraphCreate", (spyi_cu_graph * graph, unsigned flags))                                 \
     X(GraphDestroy, "cuGraphDestroy", (spyi_cu_graph graph))                                                 \
     X(GraphAddKernelNode, "cuGraphAddKernelNode",                                                            \
@@ -1091,7 +1090,6 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_device device;
     spyi_cu_context context;
     bool primary;      // the context is retained, not given
-    bool own_context;  // it is neither: it was made, and is destroyed
     bool made_current; // on a thread that had no context
     bool lost;
     int arch; // compute capability: 90 for 9.0
@@ -1977,9 +1975,8 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
                           (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
-        spyi_text_add(error, gpu->primary || gpu->own_context
-                                 ? "; release it and make a new one"
-                                 : "; so is the context that was given: make a new device in another one");
+        // Contexts made before or after, by cuCtxCreate or a reset of the primary one, give the same error (580.159, H200).
+        spyi_text_add(error, ", and so is CUDA for the rest of this process");
         gpu->lost = true;
         return SPY_ERROR_DEVICE_LOST;
     }
@@ -2008,28 +2005,6 @@ static spy_status spyi_cuda_take_context(spyi_cuda_gpu *gpu, const spy_device_de
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// The primary context is dead from a fault, and stays so as long as anybody in the process has it. One of our own lives
-// beside it. Should the driver refuse that too, nothing of CUDA works in this process any more, so that a reset of the
-// primary context, which takes it from all who have it, does no harm.
-static spyi_cu_result spyi_cuda_replace_context(spyi_cuda_gpu *gpu) {
-    spyi_cu_context made = NULL;
-    spyi_cu_result result = gpu->cu.CtxCreate(&gpu->context, 0, gpu->device);
-    if (result == SPYI_CU_OK) {
-        (void)gpu->cu.CtxPopCurrent(&made);
-        gpu->own_context = true;
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
-                  "the primary CUDA context of '%s' was lost in a fault and is still held; the device has a "
-                  "context of its own, which shares no memory with torch and others that use the primary one",
-                  gpu->base.limits.info.name);
-        return result;
-    }
-    if (!spyi_cuda_is_fatal(result)) return result;
-    (void)gpu->cu.PrimaryCtxReset(gpu->device);
-    result = gpu->cu.PrimaryCtxRetain(&gpu->context, gpu->device);
-    gpu->primary = result == SPYI_CU_OK;
-    return result;
-}
-
 static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_desc *desc,
                                            spyi_text *error) {
     spyi_cu_result result;
@@ -2037,13 +2012,12 @@ static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_
     if (status != SPY_OK) return status;
     result = gpu->cu.PrimaryCtxRetain(&gpu->context, gpu->device);
     gpu->primary = result == SPYI_CU_OK;
-    if (spyi_cuda_is_fatal(result)) result = spyi_cuda_replace_context(gpu);
     if (result == SPYI_CU_OK) return SPY_OK;
     gpu->context = NULL;
     spyi_cu_say(&gpu->cu, result, "cuDevicePrimaryCtxRetain", error);
     spyi_text_add(error, " for '%s'", gpu->base.limits.info.name);
     if (spyi_cuda_is_fatal(result))
-        spyi_text_add(error, "; after a fault this driver wants a new process");
+        spyi_text_add(error, "; a fault has ended CUDA's work in this process: start it anew");
     return result == SPYI_CU_OUT_OF_MEMORY ? SPY_ERROR_OUT_OF_DEVICE_MEMORY : SPY_ERROR_NO_DEVICE;
 }
 
@@ -2123,11 +2097,10 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave(gpu, pushed);
         // A context that is current on this thread because it had none must not be left behind when it may die.
-        if ((gpu->primary || gpu->own_context) && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
+        if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);
         if (gpu->primary) (void)gpu->cu.PrimaryCtxRelease(gpu->device);
-        if (gpu->own_context) (void)gpu->cu.CtxDestroy(gpu->context);
     }
     free(gpu->nvrtc_path);
     spyi_mutex_destroy(&gpu->nvrtc_lock);
@@ -3263,9 +3236,12 @@ SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *base, spyi_graph *handle) {
 
 // Whether CUDA knows host memory as pinned, so that it can be read and written without a copy of ours between.
 static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
-    unsigned type = 0;
-    return gpu->cu.PointerGetAttribute(&type, SPYI_CU_POINTER_MEMORY_TYPE,
-                                       (spyi_cu_pointer)(uintptr_t)memory) == SPYI_CU_OK &&
+    static const int attribute = SPYI_CU_POINTER_MEMORY_TYPE;
+    unsigned type =
+        0; // stays for memory that CUDA does not know; cuPointerGetAttribute would call that an error
+    void *value = &type;
+    return gpu->cu.PointerGetAttributes(1, &attribute, &value, (spyi_cu_pointer)(uintptr_t)memory) ==
+               SPYI_CU_OK &&
            type == SPYI_CU_MEMORY_TYPE_HOST;
 }
 

@@ -623,9 +623,6 @@ class Tensor:
     @property
     def grad_out(self) -> Tensor | None:
         """The gradient that calls give, of their inputs going backward; or None."""
-    @property
-    def storage(self) -> Buffer:
-        """The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie next to each other."""
     def point_to(self, target: Tensor) -> None:
         """See the memory that `target` sees; same shape, strides and type, else ValueError."""
     def is_contiguous(self) -> bool:

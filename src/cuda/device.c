@@ -146,9 +146,8 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
                           (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
-        spyi_text_add(error, gpu->primary || gpu->own_context
-                                 ? "; release it and make a new one"
-                                 : "; so is the context that was given: make a new device in another one");
+        // Contexts made before or after, by cuCtxCreate or a reset of the primary one, give the same error (580.159, H200).
+        spyi_text_add(error, ", and so is CUDA for the rest of this process");
         gpu->lost = true;
         return SPY_ERROR_DEVICE_LOST;
     }
@@ -177,28 +176,6 @@ static spy_status spyi_cuda_take_context(spyi_cuda_gpu *gpu, const spy_device_de
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// The primary context is dead from a fault, and stays so as long as anybody in the process has it. One of our own lives
-// beside it. Should the driver refuse that too, nothing of CUDA works in this process any more, so that a reset of the
-// primary context, which takes it from all who have it, does no harm.
-static spyi_cu_result spyi_cuda_replace_context(spyi_cuda_gpu *gpu) {
-    spyi_cu_context made = NULL;
-    spyi_cu_result result = gpu->cu.CtxCreate(&gpu->context, 0, gpu->device);
-    if (result == SPYI_CU_OK) {
-        (void)gpu->cu.CtxPopCurrent(&made);
-        gpu->own_context = true;
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
-                  "the primary CUDA context of '%s' was lost in a fault and is still held; the device has a "
-                  "context of its own, which shares no memory with torch and others that use the primary one",
-                  gpu->base.limits.info.name);
-        return result;
-    }
-    if (!spyi_cuda_is_fatal(result)) return result;
-    (void)gpu->cu.PrimaryCtxReset(gpu->device);
-    result = gpu->cu.PrimaryCtxRetain(&gpu->context, gpu->device);
-    gpu->primary = result == SPYI_CU_OK;
-    return result;
-}
-
 static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_desc *desc,
                                            spyi_text *error) {
     spyi_cu_result result;
@@ -206,13 +183,12 @@ static spy_status spyi_cuda_retain_context(spyi_cuda_gpu *gpu, const spy_device_
     if (status != SPY_OK) return status;
     result = gpu->cu.PrimaryCtxRetain(&gpu->context, gpu->device);
     gpu->primary = result == SPYI_CU_OK;
-    if (spyi_cuda_is_fatal(result)) result = spyi_cuda_replace_context(gpu);
     if (result == SPYI_CU_OK) return SPY_OK;
     gpu->context = NULL;
     spyi_cu_say(&gpu->cu, result, "cuDevicePrimaryCtxRetain", error);
     spyi_text_add(error, " for '%s'", gpu->base.limits.info.name);
     if (spyi_cuda_is_fatal(result))
-        spyi_text_add(error, "; after a fault this driver wants a new process");
+        spyi_text_add(error, "; a fault has ended CUDA's work in this process: start it anew");
     return result == SPYI_CU_OUT_OF_MEMORY ? SPY_ERROR_OUT_OF_DEVICE_MEMORY : SPY_ERROR_NO_DEVICE;
 }
 
@@ -292,11 +268,10 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave(gpu, pushed);
         // A context that is current on this thread because it had none must not be left behind when it may die.
-        if ((gpu->primary || gpu->own_context) && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
+        if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);
         if (gpu->primary) (void)gpu->cu.PrimaryCtxRelease(gpu->device);
-        if (gpu->own_context) (void)gpu->cu.CtxDestroy(gpu->context);
     }
     free(gpu->nvrtc_path);
     spyi_mutex_destroy(&gpu->nvrtc_lock);

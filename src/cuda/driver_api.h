@@ -119,9 +119,6 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, spyi_cu_device device))                        \
     X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (spyi_cu_context * context, spyi_cu_device device))      \
     X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (spyi_cu_device device))                            \
-    X(PrimaryCtxReset, "cuDevicePrimaryCtxReset_v2", (spyi_cu_device device))                                \
-    X(CtxCreate, "cuCtxCreate_v2", (spyi_cu_context * context, unsigned flags, spyi_cu_device device))       \
-    X(CtxDestroy, "cuCtxDestroy_v2", (spyi_cu_context context))                                              \
     X(CtxGetCurrent, "cuCtxGetCurrent", (spyi_cu_context * context))                                         \
     X(CtxSetCurrent, "cuCtxSetCurrent", (spyi_cu_context context))                                           \
     X(CtxPushCurrent, "cuCtxPushCurrent_v2", (spyi_cu_context context))                                      \
@@ -164,6 +161,8 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(EventSynchronize, "cuEventSynchronize", (spyi_cu_event event))                                         \
     X(EventElapsedTime, "cuEventElapsedTime", (float *ms, spyi_cu_event from, spyi_cu_event to))             \
     X(PointerGetAttribute, "cuPointerGetAttribute", (void *value, int attribute, spyi_cu_pointer pointer))   \
+    X(PointerGetAttributes, "cuPointerGetAttributes",                                                        \
+      (unsigned count, const int *attributes, void **values, spyi_cu_pointer pointer))                       \
     X(GraphCreate, "cuGraphCreate", (spyi_cu_graph * graph, unsigned flags))                                 \
     X(GraphDestroy, "cuGraphDestroy", (spyi_cu_graph graph))                                                 \
     X(GraphAddKernelNode, "cuGraphAddKernelNode",                                                            \

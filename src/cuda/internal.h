@@ -123,7 +123,6 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_device device;
     spyi_cu_context context;
     bool primary;      // the context is retained, not given
-    bool own_context;  // it is neither: it was made, and is destroyed
     bool made_current; // on a thread that had no context
     bool lost;
     int arch; // compute capability: 90 for 9.0

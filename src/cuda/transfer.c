@@ -7,9 +7,12 @@
 
 // Whether CUDA knows host memory as pinned, so that it can be read and written without a copy of ours between.
 static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
-    unsigned type = 0;
-    return gpu->cu.PointerGetAttribute(&type, SPYI_CU_POINTER_MEMORY_TYPE,
-                                       (spyi_cu_pointer)(uintptr_t)memory) == SPYI_CU_OK &&
+    static const int attribute = SPYI_CU_POINTER_MEMORY_TYPE;
+    unsigned type =
+        0; // stays for memory that CUDA does not know; cuPointerGetAttribute would call that an error
+    void *value = &type;
+    return gpu->cu.PointerGetAttributes(1, &attribute, &value, (spyi_cu_pointer)(uintptr_t)memory) ==
+               SPYI_CU_OK &&
            type == SPYI_CU_MEMORY_TYPE_HOST;
 }
 

@@ -52,8 +52,6 @@ FAKE(cuDevicePrimaryCtxRetain, (void **context, int device)) { return *context =
 FAKE(cuDevicePrimaryCtxRelease_v2, (int device)) { return (void)device, 0; }
 FAKE(cuCtxGetCurrent, (void **context)) { return *context = current, 0; }
 FAKE(cuCtxSetCurrent, (void *context)) { return current = context, 0; }
-FAKE(cuDevicePrimaryCtxReset_v2, (int device)) { return (void)device, 0; }
-FAKE(cuCtxCreate_v2, (void **context, unsigned flags, int device)) { return *context = &context_object, (void)flags, (void)device, 0; }
 FAKE(cuCtxPushCurrent_v2, (void *context)) { return current = context, 0; }
 FAKE(cuCtxPopCurrent_v2, (void **context)) { return *context = current, 0; }
 FAKE(cuCtxGetDevice, (int *device)) { return *device = 0, 0; }
@@ -105,6 +103,7 @@ FAKE(cuEventRecord, (void *event, void *stream)) { return (void)event, (void)str
 FAKE(cuEventQuery, (void *event)) { return (void)event, 0; }
 FAKE(cuEventSynchronize, (void *event)) { return (void)event, 0; }
 FAKE(cuEventElapsedTime, (float *ms, void *from, void *to)) { return *ms = 1, (void)from, (void)to, 0; }
+FAKE(cuPointerGetAttributes, (unsigned count, const int *attributes, void **values, uint64_t pointer)) { return (void)count, (void)attributes, (void)values, (void)pointer, 0; }
 FAKE(cuPointerGetAttribute, (void *value, int attribute, uint64_t pointer)) { return (void)value, (void)attribute, (void)pointer, 1; }
 
 // >>modules: one kernel each, its parameters from PTX's declarations
