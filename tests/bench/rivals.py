@@ -457,6 +457,33 @@ def run_slangpy(quick):
 
     attempt(brdf, "brdf")
 
+    def seeded(seeds):
+        result = spy.Tensor.empty(device, shape=seeds.shape, dtype="float").with_grads()
+        result.grad.storage.copy_from_numpy(seeds)
+        return result
+
+    def backward(item, function, inputs, gradient, result, want, count_bytes, tolerance):
+        function.bwds(*inputs, _result=result)
+        error = float(np.abs(gradient.to_numpy().astype(np.float64) - want).max())
+        if not error <= tolerance * float(np.abs(want).max()):
+            raise Wrong(f"wrong by {error}")
+        report(item, "GB/s", [count_bytes / s * 1e-9 for s in wall(lambda: function.bwds(*inputs, _result=result))],
+               "calls in a row and a wait")
+
+    def grad_poly(item):
+        hx, hs = uniform(n // 4), uniform(n // 4)
+        x = tensor(hx).with_grads(zero=True)
+        backward(item, module.poly, [x], x.grad, seeded(hs), (4 * hx.astype(np.float64) + 8) * hs, 16 * (n // 4), 1e-5)
+
+    def grad_param(item):
+        hx, ht, hs = (uniform(n // 4) for _ in range(3))
+        w = tensor(np.float32([0.75])).with_grads(zero=True)
+        dx = hx.astype(np.float64)
+        backward(item, module.loss, [w, tensor(hx), tensor(ht)], w.grad, seeded(hs), np.sum(2 * (0.75 * dx - ht) * dx * hs), 12 * (n // 4), 1e-2)
+
+    attempt(grad_poly, "grad_poly")
+    attempt(grad_param, "grad_param")
+
     def typed(item, function, dtype, name, elements):
         p = rng.integers(0, 1024 if dtype != np.uint8 else 256, elements).astype(dtype)
         q = rng.integers(0, 1024 if dtype != np.uint8 else 256, elements).astype(dtype)
