@@ -544,7 +544,8 @@
 //
 // Functions that index by themselves take tensors with gradients whole, by `import slangpy_diff;`:
 //     DiffTensor<T, D>      t[i], load(i): backward adds to the gradient there, atomically; load_once(int[D])
-//                           adds plainly, for elements that no other thread loads      or IDiffTensor<T, D>
+//                           adds plainly, for elements that no other thread loads; load_uniform(int[D]) adds the sum
+//                           of a wave, whose threads have the index in common          or IDiffTensor<T, D>
 //     WDiffTensor<T, D>     t[i] = v, store(i, v): backward reads the gradient there   or IWDiffTensor<T, D>
 //     RWDiffTensor<T, D>    both, with grad_in and grad_out                            or IRWDiffTensor<T, D>
 // A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
@@ -2491,6 +2492,9 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "public interface IAtomicAddable",
     "{",
     "    static void atomic_add(This *at, This value);",
+    "    // For a place that is the same for all threads of a wave that get here: adds the sum of their values once. What a struct's",
+    "    // extension does not say adds them one by one.",
+    "    static void atomic_add_uniform(This *at, This value) { This.atomic_add(at, value); }",
     "}",
     "",
     "// Which float types the device adds atomically by itself: 1 for float, 2 for half, 4 for double (SPIR-V:",
@@ -2503,25 +2507,50 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "public extension int : IAtomicAddable",
     "{",
     "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }",
+    "    public override static void atomic_add_uniform(int *at, int value)",
+    "    {",
+    "        int sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
+    "    }",
     "}",
     "",
     "public extension uint : IAtomicAddable",
     "{",
     "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }",
+    "    public override static void atomic_add_uniform(uint *at, uint value)",
+    "    {",
+    "        uint sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
+    "    }",
     "}",
     "",
     "public extension int64_t : IAtomicAddable",
     "{",
     "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }",
+    "    public override static void atomic_add_uniform(int64_t *at, int64_t value)",
+    "    {",
+    "        int64_t sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
+    "    }",
     "}",
     "",
     "public extension uint64_t : IAtomicAddable",
     "{",
     "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }",
+    "    public override static void atomic_add_uniform(uint64_t *at, uint64_t value)",
+    "    {",
+    "        uint64_t sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
+    "    }",
     "}",
     "",
     "public extension float : IAtomicAddable",
     "{",
+    "    public override static void atomic_add_uniform(float *at, float value)",
+    "    {",
+    "        float sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
+    "    }",
     "    public static void atomic_add(float *at, float value)",
     "    {",
     "        __target_switch",
@@ -2548,6 +2577,11 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension double : IAtomicAddable",
     "{",
+    "    public override static void atomic_add_uniform(double *at, double value)",
+    "    {",
+    "        double sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) atomic_add(at, sum);",
+    "    }",
     "    public static void atomic_add(double *at, double value)",
     "    {",
     "        __target_switch",
@@ -2575,6 +2609,11 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "// The loop exchanges the 32-bit word around the half.",
     "public extension half : IAtomicAddable",
     "{",
+    "    public override static void atomic_add_uniform(half *at, half value)",
+    "    {",
+    "        float sum = WaveActiveSum(float(value));",
+    "        if (WaveIsFirstLane()) atomic_add(at, half(sum));",
+    "    }",
     "    public static void atomic_add(half *at, half value)",
     "    {",
     "        __target_switch",
@@ -2612,6 +2651,11 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable",
     "{",
+    "    public override static void atomic_add_uniform(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomic_add_uniform(spyi_item((Scalar *)at, i), value[i]);",
+    "    }",
     "    public static void atomic_add(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
     "    {",
     "        [ForceUnroll]",
@@ -2623,6 +2667,12 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>",
     "    matrix<Scalar, Rows, Columns> : IAtomicAddable",
     "{",
+    "    public override static void atomic_add_uniform(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Rows; i = i + 1)",
+    "            vector<Scalar, Columns>.atomic_add_uniform(spyi_item((vector<Scalar, Columns> *)at, i), value[i]);",
+    "    }",
     "    public static void atomic_add(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
     "    {",
     "        [ForceUnroll]",
@@ -2998,6 +3048,14 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    Element.atomic_add(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
     "}",
     "",
+    "// Threads of a wave add to the same place.",
+    "void spyi_add_gradient_uniform<Element : IAtomicAddable, let Rank : int>(",
+    "    RWTensor<Element, Rank> grad, int[Rank] index, Element value)",
+    "{",
+    "    if (grad._data == nullptr) return;",
+    "    Element.atomic_add_uniform(spyi_item(grad._data, spyi_place(grad._offset, grad.strides, index)), value);",
+    "}",
+    "",
     "// >>tensors",
     "",
     "// Read only.",
@@ -3026,7 +3084,16 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    [ForwardDerivative(spyi_load_fwd)]",
     "    public Element load_once(int[Rank] index) { return _primal.load(index); }",
     "",
+    "    // For an index that all threads of a wave have in common where they load: their gradients are summed, and added once.",
+    "    [BackwardDerivative(spyi_load_uniform_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public Element load_uniform(int[Rank] index) { return _primal.load(index); }",
+    "",
     "    internal void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad, index, d); }",
+    "    internal void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
+    "    {",
+    "        spyi_add_gradient_uniform(_grad, index, d);",
+    "    }",
     "    internal void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
     "    {",
     "        if (_grad._data != nullptr) _grad.store(index, Element.dadd(_grad.load(index), d));",
@@ -3128,7 +3195,16 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "    [Differentiable]",
     "    public void store_once(int[Rank] index, Element value) { store(index, value); }",
     "",
+    "    // For an index that all threads of a wave have in common where they load: their gradients are summed, and added once.",
+    "    [BackwardDerivative(spyi_load_uniform_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public Element load_uniform(int[Rank] index) { return _primal.load(index); }",
+    "",
     "    internal void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }",
+    "    internal void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
+    "    {",
+    "        spyi_add_gradient_uniform(_grad_out, index, d);",
+    "    }",
     "    internal void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
     "    {",
     "        if (_grad_out._data != nullptr) _grad_out.store(index, Element.dadd(_grad_out.load(index), d));",
@@ -24533,6 +24609,7 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
+#define SPYI_TEAM_LONG 32u
 // Threads next to each other that read neighbours: on GPUs one access of 128 bytes is enough; CPUs like rows.
 #define SPYI_TEAM_SIDE 32u
 #define SPYI_TEAM_INNER_CPU 16u
@@ -24645,6 +24722,10 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         } else if (launch->key.inner) {
             team = spyi_power_of_two(
                 (int64_t)each, cpu && sums > 1 && SPYI_TEAM_INNER_CPU < group ? SPYI_TEAM_INNER_CPU : group);
+            // Fewer threads to a sum, as long as the groups fill the device: each has more between two reductions.
+            while (!cpu && team > SPYI_TEAM_SIDE && each / team < SPYI_TEAM_LONG &&
+                   sums / (2 * group / team) >= SPYI_TEAM_GROUPS)
+                team /= 2;
         } else {
             side = spyi_power_of_two((int64_t)sums, !cpu && SPYI_TEAM_SIDE < group ? SPYI_TEAM_SIDE : group);
             team = spyi_power_of_two((int64_t)each, group / side);

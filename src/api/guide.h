@@ -535,7 +535,8 @@
 //
 // Functions that index by themselves take tensors with gradients whole, by `import slangpy_diff;`:
 //     DiffTensor<T, D>      t[i], load(i): backward adds to the gradient there, atomically; load_once(int[D])
-//                           adds plainly, for elements that no other thread loads      or IDiffTensor<T, D>
+//                           adds plainly, for elements that no other thread loads; load_uniform(int[D]) adds the sum
+//                           of a wave, whose threads have the index in common          or IDiffTensor<T, D>
 //     WDiffTensor<T, D>     t[i] = v, store(i, v): backward reads the gradient there   or IWDiffTensor<T, D>
 //     RWDiffTensor<T, D>    both, with grad_in and grad_out                            or IRWDiffTensor<T, D>
 // A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.

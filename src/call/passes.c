@@ -9,6 +9,7 @@
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
+#define SPYI_TEAM_LONG 32u
 // Threads next to each other that read neighbours: on GPUs one access of 128 bytes is enough; CPUs like rows.
 #define SPYI_TEAM_SIDE 32u
 #define SPYI_TEAM_INNER_CPU 16u
@@ -121,6 +122,10 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         } else if (launch->key.inner) {
             team = spyi_power_of_two(
                 (int64_t)each, cpu && sums > 1 && SPYI_TEAM_INNER_CPU < group ? SPYI_TEAM_INNER_CPU : group);
+            // Fewer threads to a sum, as long as the groups fill the device: each has more between two reductions.
+            while (!cpu && team > SPYI_TEAM_SIDE && each / team < SPYI_TEAM_LONG &&
+                   sums / (2 * group / team) >= SPYI_TEAM_GROUPS)
+                team /= 2;
         } else {
             side = spyi_power_of_two((int64_t)sums, !cpu && SPYI_TEAM_SIDE < group ? SPYI_TEAM_SIDE : group);
             team = spyi_power_of_two((int64_t)each, group / side);

@@ -52,6 +52,8 @@ static const char source[] =
     "[Differentiable] float gather(DiffTensor<float, 1> w, no_diff int i, float x) { return w[i % 3] * x * w[0]; }\n"
     "[Differentiable] float gather_any<T : IDiffTensor<float, 1>>(T w, no_diff int i, float x) { return w[i % 3] * x; }\n"
     "[Differentiable] float gather3(DiffTensor<float3, 1> w, no_diff int i, float x) { return w[i % 3].y * x; }\n"
+    "[Differentiable] float uniform_(DiffTensor<float, 1> w, float x) { return w.load_uniform({ 2 }) * x; }\n"
+    "[Differentiable] float uniform3(DiffTensor<float3, 1> w, no_diff int i, float x) { return i % 3 == 0 ? 0 : w.load_uniform({ 1 }).y * x; }\n"
     "[Differentiable] float once(DiffTensor<float, 1> w, no_diff int i, float x) { return w.load_once({ i }) * x; }\n"
     "[Differentiable] void scatter(WDiffTensor<float, 1> o, no_diff int i, float x) { o[i] = x * x; }\n"
     "[Differentiable] void update(RWDiffTensor<float, 1> o, no_diff int i, float x) { o[i] = o[i] * x; }\n"
@@ -598,6 +600,20 @@ static void test_whole(void **state) {
     double each[N];
     for (int i = 0; i < N; i++) each[i] = (double)x[i];
     HOLDS_ALL(spy_tensor_grad(same), each, N);
+    // one place for all threads of a wave, also when some of them do not come by
+    double sum = 0, most = 0;
+    for (int i = 0; i < N; i++) {
+        sum += (double)x[i];
+        most += i % 3 == 0 ? 0 : (double)x[i];
+        each[i] = 0;
+    }
+    OK(spy_tensor_zero_grad(same));
+    OK(spy_call_backward(fn("uniform_"), SPY_ARGS(spy_arg_tensor("w", same), spy_arg_tensor("x", tx), spy_arg_tensor("_result", r))));
+    each[2] = sum;
+    HOLDS_ALL(spy_tensor_grad(same), each, N);
+    OK(spy_tensor_zero_grad(vectors));
+    OK(spy_call_backward(fn("uniform3"), SPY_ARGS(spy_arg_tensor("w", vectors), spy_arg_call_id("i"), spy_arg_tensor("x", tx), spy_arg_tensor("_result", r))));
+    HOLDS(spy_tensor_grad(vectors), 0, 0, 0, 0, most, 0, 0, 0, 0);
     // stores
     OK(spy_tensor_fill(spy_tensor_grad(o), 2));
     OK(spy_tensor_zero_grad(tx));
