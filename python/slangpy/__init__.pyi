@@ -317,6 +317,10 @@ class Function:
         """.bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many elements share.
         An error where the function itself adds to a gradient (DiffTensor).
         """
+    def cuda_stream(self, stream: Any, /) -> Function:
+        """Calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int or an object
+        with cuda_stream, as torch's streams. ValueError where the device is not CUDA's, or the stream of another context.
+        """
     def write(self, function: Callable[..., object], /, *args: Any) -> Function:
         """function(cursor, *args) sets globals at each call."""
     def as_func(self) -> Function:

@@ -1,5 +1,6 @@
 // A call: Python arguments become spy_args on the stack, then spy_call, then results. Objects are made for results only.
 #include "spyp.h"
+#include "slangpy_cuda.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -310,6 +311,16 @@ static void spyp_look_for_changes(spyp_device *d) {
     d->what = what;
 }
 
+// The call on the stream that was asked for; the device's own goes on behind it.
+static spy_status spyp_call_on_stream(spyp_function *f, const spyp_invocation *in) {
+    spy_device *device = f->module->device->device;
+    spy_status status = spy_cuda_set_stream(device, f->chain->stream);
+    if (status != SPY_OK) return status;
+    status = spy_call_with(f->function, in->args, &in->options);
+    spy_status back = spy_cuda_set_stream(device, NULL);
+    return status == SPY_OK ? back : status;
+}
+
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     spyp_function *f = (spyp_function *)self;
     spyp_device *d = f->module->device;
@@ -322,7 +333,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     if (status == 0) status = spyp_take_options(&in);
     if (status == 0 && spyp_enter(d, "call") == 0) {
         spyp_look_for_changes(d);
-        spy_status done = in.has_options ? spy_call_with(f->function, in.args, &in.options) : spy_call(f->function, in.args);
+        spy_status done = !in.has_options                ? spy_call(f->function, in.args)
+                          : f->chain && f->chain->stream ? spyp_call_on_stream(f, &in)
+                                                         : spy_call_with(f->function, in.args, &in.options);
         if (SPYP_LIKELY(done == SPY_OK)) {
             int kept = in.append_to ? spyp_encoder_recorded(in.append_to, f) : 0;
             spyp_leave(d);

@@ -263,6 +263,7 @@ struct spyp_chain {
     PyObject *result;             // return_type(), or NULL
     spy_call_mode mode;
     bool deterministic;
+    void *stream;                 // CUDA's, of calls; NULL: the device's own
     uint32_t group[3];
     spy_shape call_group;
 };

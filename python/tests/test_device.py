@@ -66,6 +66,32 @@ def test_cuda():
         assert d.info.type == spy.DeviceType.cuda and d.info.api_name == "CUDA"
 
 
+ADD = "float add(float a, float b) { return a + b; }"
+
+
+@pytest.mark.skipif(not has_cuda(), reason="no CUDA device")
+def test_cuda_stream():
+    """F6: CUDA's default stream, and the thread's own, as int and as an object that has one."""
+    with spy.create_device(spy.DeviceType.cuda) as d:
+        add = spy.Module.load_from_source(d, "streams", ADD).add
+        for stream in (0, 2, type("Stream", (), {"cuda_stream": 1})()):
+            x = spy.Tensor.from_numpy(d, np.arange(1000, dtype=np.float32))
+            y = add.cuda_stream(stream)(x, 1, _result="tensor")
+            assert add(y, x, _result="numpy").tolist() == [2 * i + 1 for i in range(1000)]
+
+
+def test_cuda_stream_needs_cuda(device, load):
+    """F6: refused where there are no streams, and what is none."""
+    if device.info.type == spy.DeviceType.cuda:
+        pytest.skip("the device is CUDA's")
+    add = load(ADD).add
+    with pytest.raises(ValueError, match="cuda_stream: expected a cuda device, got a vulkan one"):
+        add.cuda_stream(0)
+    for bad in ("stream", None, 1 << 70):
+        with pytest.raises(TypeError, match="cuda_stream: expected a CUDA stream's handle as int"):
+            add.cuda_stream(bad)
+
+
 @pytest.mark.parametrize("bad", [3.5, object(), "vulcan"])
 def test_bad_type(bad):
     """D4"""
