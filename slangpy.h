@@ -25352,8 +25352,6 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     return SPY_OK;
 }
 
-// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
-// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits) {
     uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
                                                                         : limits->texel_alignment;
@@ -25392,6 +25390,8 @@ SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *t,
     return true;
 }
 
+// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
+// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;
@@ -26247,6 +26247,23 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return *given == *name;
 }
 
+// The launch's leaf of an argument: its address into the block, and what the call does with its memory.
+static void spyi_again_address(const spyi_plan *plan, const spyi_again_arg *a) {
+    const spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
+    if (a->offset != SPYI_NOWHERE) memcpy(plan->launch.block + a->offset, &address, 8);
+}
+
+static void spyi_again_use(const spyi_plan *plan, const spyi_again_arg *a, spyi_use *use) {
+    const spyi_launch_leaf *at = &plan->launch.leaves[a->leaf];
+    use->storage = at->storage;
+    use->begin = at->begin;
+    use->end = at->end;
+    use->reads = a->in;
+    use->writes = a->out;
+    use->counts = false;
+}
+
 // Puts one argument's value into the block, or its tensor into the launch and among the uses.
 static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_arg *arg, uint64_t grid,
                             spyi_use *uses, uint32_t *use_count) {
@@ -26264,16 +26281,9 @@ static bool spyi_again_take(spyi_plan *plan, const spyi_again_arg *a, const spy_
             return false;
         if (t->serial != at->serial) { // else even its address stands in the block
             if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, grid)) return false;
-            uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
-            if (a->offset != SPYI_NOWHERE) memcpy(out, &address, 8);
+            spyi_again_address(plan, a);
         }
-        spyi_use *use = &uses[(*use_count)++];
-        use->storage = at->storage;
-        use->begin = at->begin;
-        use->end = at->end;
-        use->reads = a->in;
-        use->writes = a->out;
-        use->counts = false;
+        spyi_again_use(plan, a, &uses[(*use_count)++]);
         return true;
     }
     case SPYI_SOURCE_SCALAR:
@@ -26307,14 +26317,8 @@ static spy_status spyi_again_make(spyi_plan *plan, const spyi_again_arg *a, spyi
                              &plan->launch.shape, NULL, error, &status);
     if (!*made) return status;
     at->storage = (*made)->storage;
-    spyi_use *use = &uses[(*use_count)++];
-    memset(use, 0, sizeof *use);
-    use->storage = at->storage;
-    use->begin = at->begin;
-    use->end = at->end;
-    use->writes = true;
-    uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
-    if (a->offset != SPYI_NOWHERE) memcpy(plan->launch.block + a->offset, &address, 8);
+    spyi_again_use(plan, a, &uses[(*use_count)++]);
+    spyi_again_address(plan, a);
     return SPY_OK;
 }
 

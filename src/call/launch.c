@@ -513,8 +513,6 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     return SPY_OK;
 }
 
-// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
-// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits) {
     uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
                                                                         : limits->texel_alignment;
@@ -553,6 +551,8 @@ SPYI_FN bool spyi_launch_leaf_repeats(spyi_launch_leaf *at, const spy_tensor *t,
     return true;
 }
 
+// Steady loops call again and again with tensors of the same geometry: nothing of the above changes then, as long as each
+// storage lies on the same grid, is large enough for whole vectors, and none is an output and something else at once.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     spyi_launch *launch = &plan->launch;
     const spyi_bound *b = &plan->bound;

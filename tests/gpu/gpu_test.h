@@ -9,7 +9,9 @@
 #endif
 #include "spy_test.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <time.h>
 
@@ -71,6 +73,16 @@ static inline void gpu_error_is(spy_device *device, spy_status code, const char 
             _fail(__FILE__, __LINE__);                                                                        \
         }                                                                                                     \
         ERROR_ON(gpu_device, code, __VA_ARGS__);                                                              \
+    } while (0)
+
+// A test that needs the device: skipped without one.
+#define NEEDS_DEVICE()                                                                                        \
+    do {                                                                                                      \
+        (void)state;                                                                                          \
+        if (!gpu_device) {                                                                                    \
+            print_message("skipped: no device\n");                                                            \
+            skip();                                                                                           \
+        }                                                                                                     \
     } while (0)
 
 // >>devices and modules
@@ -144,6 +156,38 @@ static inline spy_tensor *gpu_tensor(spy_device *device, spy_dtype dtype, const 
     d.module = module;
     d.data = data;
     return spy_create_tensor(device, &d);
+}
+
+// Every SPIR-V of a dump folder, more than `least` files, through spirv-val; skips where SPIRV_VAL does not name it.
+static inline void gpu_check_spirv(const char *folder_path, size_t least) {
+    const char *val = getenv("SPIRV_VAL");
+    if (!val || access(val, X_OK) != 0) {
+        print_message("skipped: SPIRV_VAL does not name spirv-val; the generated SPIR-V is NOT checked\n");
+        skip();
+    }
+    DIR *folder = opendir(folder_path);
+    size_t files = 0, bad = 0;
+    assert_non_null(folder);
+    for (struct dirent *e = readdir(folder); e; e = readdir(folder)) {
+        size_t length = strlen(e->d_name);
+        char path[600];
+        if (length < 4 || strcmp(e->d_name + length - 4, ".spv") != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder_path, e->d_name);
+        files++;
+        pid_t child = fork();
+        if (child == 0) {
+            execl(val, val, "--target-env", "vulkan1.3", "--scalar-block-layout", path, (char *)NULL);
+            _exit(127);
+        }
+        int result = -1;
+        waitpid(child, &result, 0);
+        if (result != 0) print_error("not valid: %s\n", path);
+        bad += result != 0;
+    }
+    closedir(folder);
+    print_message("%zu kernels through spirv-val, %zu not valid\n", files, bad);
+    assert_true(files > least);
+    assert_int_equal(bad, 0);
 }
 
 // Resident memory of this process in bytes; 0 where that is not known.

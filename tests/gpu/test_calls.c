@@ -65,15 +65,6 @@ static int teardown(void **state) {
     return 0;
 }
 
-#define NEEDS_DEVICE()                                                                                        \
-    do {                                                                                                      \
-        (void)state;                                                                                          \
-        if (!gpu_device) {                                                                                    \
-            print_message("skipped: no Vulkan device\n");                                                     \
-            skip();                                                                                           \
-        }                                                                                                     \
-    } while (0)
-
 // No error is left over from the tests before.
 static void clean(void) {
     spy_error e = spy_take_error(gpu_device);

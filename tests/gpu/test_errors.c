@@ -51,13 +51,6 @@ static int teardown(void **state) {
     return 0;
 }
 
-#define NEEDS_DEVICE()                                                                                        \
-    (void)state;                                                                                              \
-    if (!gpu_device) {                                                                                        \
-        print_message("skipped: no Vulkan device\n");                                                         \
-        skip();                                                                                               \
-    }
-
 // The device still works, and nothing is pending.
 static void works(void) {
     float r = 0;

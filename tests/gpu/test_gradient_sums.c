@@ -13,15 +13,6 @@ static const char source[] = "import slangpy;\n"
                              "[Differentiable] float loss(float w, float b, no_diff float x, no_diff float y) { float d = w * x + b - y; return d * d; }\n"
                              "void step(inout float w, inout float g) { w = w - 0.0001 * g; g = 0; }\n";
 
-#define NEEDS_DEVICE()                                                                                       \
-    do {                                                                                                     \
-        (void)state;                                                                                         \
-        if (!gpu_device) {                                                                                   \
-            print_message("skipped: no Vulkan device\n");                                                    \
-            skip();                                                                                          \
-        }                                                                                                    \
-    } while (0)
-
 static spy_tensor *floats(spy_shape shape, const float *data, bool grad) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);

@@ -61,15 +61,6 @@ static const char source[] =
     "[Differentiable] float whole(float x, float w, float v, DiffTensor<float, 1> t) { return x * w * v * t[0]; }\n"
     "[Differentiable] float times_n(float x, int n) { return x * n; }\n";
 
-#define NEEDS_DEVICE()                                                                                       \
-    do {                                                                                                     \
-        (void)state;                                                                                         \
-        if (!gpu_device) {                                                                                   \
-            print_message("skipped: no Vulkan device\n");                                                    \
-            skip();                                                                                          \
-        }                                                                                                    \
-    } while (0)
-
 // >>helpers
 
 static spy_function *fn(const char *name) {

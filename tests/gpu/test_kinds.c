@@ -17,15 +17,6 @@ static spy_tensor *typed(const char *type, spy_shape shape, const void *data) {
     return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, type, module, shape, data));
 }
 
-#define NEEDS_DEVICE()                                                                                       \
-    do {                                                                                                     \
-        (void)state;                                                                                         \
-        if (!gpu_device) {                                                                                   \
-            print_message("skipped: no Vulkan device\n");                                                    \
-            skip();                                                                                          \
-        }                                                                                                    \
-    } while (0)
-
 static uint32_t random_state = 12345;
 
 static uint32_t draw(uint32_t below) { // xorshift

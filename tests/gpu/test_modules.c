@@ -154,13 +154,6 @@ static int teardown(void **state) {
     return archive.opened == archive.closed ? 0 : -1;
 }
 
-#define NEEDS_DEVICE()                                                                                       \
-    (void)state;                                                                                             \
-    if (!gpu_device) {                                                                                       \
-        print_message("skipped: no Vulkan device\n");                                                        \
-        skip();                                                                                              \
-    }
-
 static spy_module *load(const char *path) {
     spy_module_desc d;
     memset(&d, 0, sizeof d);

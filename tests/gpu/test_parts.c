@@ -14,15 +14,6 @@ static const char source[] = "float4 same(float4 v) { return v; }\n"
                              "uniform float3 color;\n"
                              "float lit(float a) { return a * color.x + color.y * 10 + color.z * 100; }\n";
 
-#define NEEDS_DEVICE()                                                                                       \
-    do {                                                                                                     \
-        (void)state;                                                                                         \
-        if (!gpu_device) {                                                                                   \
-            print_message("skipped: no Vulkan device\n");                                                    \
-            skip();                                                                                          \
-        }                                                                                                    \
-    } while (0)
-
 static spy_function *fn(const char *name) {
     return MADE(spy_function, spy_find_function(module, name));
 }

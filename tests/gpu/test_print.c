@@ -2,8 +2,6 @@
 // when the buffer overflows, and when print is off. Every dumped SPIR-V goes through SPIRV_VAL at the end.
 #include "gpu_test.h"
 
-#include <dirent.h>
-#include <sys/wait.h>
 
 spy_device *gpu_device;
 static char dump_folder[] = "/tmp/spy_print_XXXXXX";
@@ -666,33 +664,7 @@ static void test_bad_input(void **state) {
 static void test_spirv(void **state) {
     (void)state;
     if (gpu_is_cuda()) skip(); // tests/cuda compiles them
-    const char *val = getenv("SPIRV_VAL");
-    if (!val || !*val || access(val, X_OK) != 0) {
-        print_message("skipped: SPIRV_VAL does not name spirv-val; the generated SPIR-V is NOT checked\n");
-        skip();
-    }
-    DIR *folder = opendir(dump_folder);
-    int files = 0, bad = 0;
-    assert_non_null(folder);
-    for (struct dirent *e = readdir(folder); e; e = readdir(folder)) {
-        size_t length = strlen(e->d_name);
-        char path[600];
-        if (length < 4 || strcmp(e->d_name + length - 4, ".spv") != 0) continue;
-        snprintf(path, sizeof path, "%s/%s", dump_folder, e->d_name);
-        files++;
-        pid_t child = fork();
-        if (child == 0) {
-            execl(val, val, "--target-env", "vulkan1.3", "--scalar-block-layout", path, (char *)NULL);
-            _exit(127);
-        }
-        int result = -1;
-        waitpid(child, &result, 0);
-        if (result != 0) bad++;
-    }
-    closedir(folder);
-    print_message("%d kernels through spirv-val, %d not valid\n", files, bad);
-    assert_true(files > 10);
-    assert_int_equal(bad, 0);
+    gpu_check_spirv(dump_folder, 10);
 }
 
 static int setup(void **state) {

@@ -41,15 +41,6 @@ static int teardown(void **state) {
     return 0;
 }
 
-#define NEEDS_DEVICE()                                                                                        \
-    do {                                                                                                      \
-        (void)state;                                                                                          \
-        if (!gpu_device) {                                                                                    \
-            print_message("skipped: no Vulkan device\n");                                                     \
-            skip();                                                                                           \
-        }                                                                                                     \
-    } while (0)
-
 static uint64_t seed(void) {
     const char *text = getenv("SPY_TEST_SEED");
     uint64_t s = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
