@@ -36,6 +36,8 @@ typedef struct spy_cuda_desc {
                                 // spy_cuda_set_stream(); NULL: one of the device's own
     const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
     const char *driver_library; // path of the driver's library; NULL: found by the system
+    bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
+                                // back becomes a CUDA graph of one node, which is launched in half the time
 } spy_cuda_desc;
 
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
@@ -926,6 +928,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
       (spyi_cu_pointer to, unsigned value, size_t count, spyi_cu_stream stream))                             \
     X(StreamCreate, "cuStreamCreate", (spyi_cu_stream * stream, unsigned flags))                             \
     X(StreamDestroy, "cuStreamDestroy_v2", (spyi_cu_stream stream))                                          \
+    X(StreamIsCapturing, "cuStreamIsCapturing", (spyi_cu_stream stream, int *state))                         \
     X(StreamSynchronize, "cuStreamSynchronize", (spyi_cu_stream stream))                                     \
     X(StreamWaitEvent, "cuStreamWaitEvent", (spyi_cu_stream stream, spyi_cu_event event, unsigned flags))    \
     X(StreamGetCtx, "cuStreamGetCtx", (spyi_cu_stream stream, spyi_cu_context * context))                    \
@@ -989,6 +992,8 @@ typedef struct spyi_cu_driver {
 #define SPYI_CUDA_STAGING_COUNT 4u
 #define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
+#define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
+#define SPYI_CUDA_REPEAT_BYTES 256u // of parameters, at most, of such a kernel
 
 // >>nvrtc.c: NVRTC, opened at run time
 
@@ -1061,6 +1066,17 @@ typedef struct spyi_cuda_staging {
     bool used;
 } spyi_cuda_staging;
 
+// A kernel's launch as a graph of one node (repeat.c).
+typedef struct spyi_cuda_repeat {
+    spyi_cu_graph graph; // stays: its node names that of exec
+    spyi_cu_node node;
+    spyi_cu_exec exec;  // NULL: the kernel has none
+    uint32_t launches;  // without it
+    uint32_t last;      // gpu->recent_count at its last launch
+    uint32_t groups[3]; // what exec holds
+    char block[SPYI_CUDA_REPEAT_BYTES];
+} spyi_cuda_repeat;
+
 typedef struct spyi_cuda_kernel {
     spyi_cu_module module;
     spyi_cu_function function;
@@ -1072,6 +1088,8 @@ typedef struct spyi_cuda_kernel {
     uint32_t uniform_count;
     spyi_uniform_place *places; // of each
     bool block_by_address;
+    bool repeats; // may be launched by its graph
+    spyi_cuda_repeat repeat;
     char label[64]; // cut off
 } spyi_cuda_kernel;
 
@@ -1120,6 +1138,8 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // that is being made; NULL: work runs
+    bool plain_launches;    // of the desc
+    spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
     spyi_mutex nvrtc_lock;
     spyi_nvrtc nvrtc;
@@ -1207,6 +1227,13 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
                                     spyi_text *error);
 // A kernel has gone to the GPU: counted, and named if the device is lost.
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
+
+// >>repeat.c
+SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
+// The launch of a kernel that can repeat, if it does so by now; *result is the driver's. `params` point into `block`.
+SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                     const void *block, void **params, spyi_cu_result *result);
+SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel);
 
 // >>graph.c
 SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);
@@ -2047,6 +2074,7 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
     }
+    gpu->plain_launches = given != NULL && given->plain_launches;
     if (given != NULL && given->context != NULL)
         status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);
@@ -2677,6 +2705,7 @@ static spy_status spyi_cuda_load(spyi_cuda_gpu *gpu, const spyi_kernel_desc *des
 }
 
 static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+    spyi_cuda_repeat_free(gpu, kernel);
     if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
     spyi_free(gpu->base.ctx, kernel->places, kernel->uniform_count * sizeof *kernel->places);
     spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
@@ -2723,6 +2752,7 @@ SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *base, const spyi_kernel_des
     if (status == SPY_OK) {
         bool pushed = spyi_cuda_enter(gpu);
         status = spyi_cuda_load(gpu, desc, &code, entry, kernel, error);
+        kernel->repeats = spyi_cuda_can_repeat(gpu, kernel);
         if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
         else *out = (spyi_kernel *)(void *)kernel;
         spyi_cuda_leave(gpu, pushed);
@@ -2868,10 +2898,13 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
         groups = counts;
     }
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
-        result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
-                                      kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
+        bool repeated = kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block,
+                                                                   params, &result);
+        if (!repeated)
+            result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
+                                          kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
         if (!SPYI_LIKELY(result == SPYI_CU_OK)) {
-            status = spyi_cuda_fail(gpu, result, "cuLaunchKernel", error);
+            status = spyi_cuda_fail(gpu, result, repeated ? "cuGraphLaunch" : "cuLaunchKernel", error);
             spyi_text_add(error, " for kernel '%s', %u x %u x %u groups of %u x %u x %u threads",
                           kernel->label, groups[0], groups[1], groups[2], kernel->group[0], kernel->group[1],
                           kernel->group[2]);
@@ -2888,6 +2921,131 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_dispatch *dispa
     spy_status status = spyi_cuda_launch(gpu, (spyi_cuda_kernel *)(void *)dispatch->kernel, dispatch, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
+}
+
+// >>cuda/repeat.c -------------------------------------------------------------------------------------------
+
+// A kernel that is launched again and again goes to the GPU as a graph of one node: the driver has its launch ready, and
+// changes in it only what differs. An H200's host, driver 580.159 (CUDA 13.0), three processes, us a launch in a row of
+// 10,000 (of 300):
+//
+//   cuLaunchKernel                           4.14   4.44 (3.51)
+//     by CU_LAUNCH_PARAM_BUFFER_POINTER      4.11
+//     cuLaunchKernelEx                       4.07
+//     with programmatic serialisation        3.50
+//   cuGraphLaunch, as the last one           1.92   2.08 (1.31)
+//     after cuGraphExecKernelNodeSetParams          2.56 (1.55)   one for all launches; as good as 16 in turn
+//     with another grid                             4.19 (2.84)
+//     with another function                         4.73 (3.34)   so each kernel has a graph of its own
+//     with 4,000 bytes of parameters                5.44 (3.02)   cuLaunchKernel: 4.13 (3.82)
+//   launch and wait                          8.65 by cuLaunchKernel, 6.59 by a graph, 6.22 with nothing changed
+//
+// Kernels that still run keep the parameters that they were launched with; nothing waits. One costs 19 us and 116 KiB of
+// device memory, so only kernels that come back have one, and not all of them.
+
+#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060 // graphs in a line are launched in constant time from CUDA 12.6 on
+#define SPYI_CUDA_REPEAT_AFTER 16u           // launches of a kernel before it gets a graph
+#define SPYI_CUDA_REPEAT_OLD 4096u           // launches of others after which a kernel's graph may go to another
+
+// >>which kernels
+
+SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+           kernel->uniform_count == 0 && !kernel->block_by_address &&
+           kernel->block_size <= sizeof kernel->repeat.block;
+}
+
+// A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
+static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
+    spyi_cuda_kernel **oldest = &gpu->repeating[0];
+    for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++) {
+        spyi_cuda_kernel **place = &gpu->repeating[i];
+        if (*place == NULL) return place;
+        if (gpu->recent_count - (*place)->repeat.last > gpu->recent_count - (*oldest)->repeat.last)
+            oldest = place;
+    }
+    if (gpu->recent_count - (*oldest)->repeat.last < SPYI_CUDA_REPEAT_OLD) return NULL;
+    spyi_cuda_repeat_free(gpu, *oldest);
+    return oldest;
+}
+
+SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+    spyi_cuda_repeat *repeat = &kernel->repeat;
+    if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
+    if (repeat->graph != NULL) (void)gpu->cu.GraphDestroy(repeat->graph);
+    for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
+        if (gpu->repeating[i] == kernel) gpu->repeating[i] = NULL;
+    memset(repeat, 0, sizeof *repeat);
+}
+
+// >>launching
+
+static void spyi_cuda_repeat_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3], void **params,
+                                    spyi_cu_kernel_params *out) {
+    memset(out, 0, sizeof *out);
+    out->function = kernel->function;
+    memcpy(out->grid, groups, sizeof out->grid);
+    memcpy(out->block, kernel->group, sizeof out->block);
+    out->params = params;
+}
+
+// What exec holds from now on.
+static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
+    memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
+    if (kernel->block_size > 0) memcpy(kernel->repeat.block, block, kernel->block_size);
+}
+
+// Without one the kernel is launched as before, and asks again later.
+static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                  const void *block, void **params) {
+    spyi_cuda_kernel **place = spyi_cuda_repeat_place(gpu);
+    spyi_cuda_repeat *repeat = &kernel->repeat;
+    spyi_cu_kernel_params node;
+    spyi_cu_result result;
+    repeat->launches = 0;
+    if (place == NULL) return false;
+    spyi_cuda_repeat_params(kernel, groups, params, &node);
+    result = gpu->cu.GraphCreate(&repeat->graph, 0);
+    if (result == SPYI_CU_OK)
+        result = gpu->cu.GraphAddKernelNode(&repeat->node, repeat->graph, NULL, 0, &node);
+    if (result == SPYI_CU_OK) result = gpu->cu.GraphInstantiate(&repeat->exec, repeat->graph, 0);
+    if (result != SPYI_CU_OK) {
+        repeat->exec = NULL;
+        spyi_cuda_repeat_free(gpu, kernel);
+        return false;
+    }
+    spyi_cuda_repeat_note(kernel, groups, block);
+    *place = kernel;
+    return true;
+}
+
+// Into a stream that the program captures goes a launch of its own.
+static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
+    int state = 0;
+    return gpu->stream != gpu->own_stream &&
+           (gpu->cu.StreamIsCapturing(gpu->stream, &state) != SPYI_CU_OK || state != 0);
+}
+
+SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                     const void *block, void **params, spyi_cu_result *result) {
+    spyi_cuda_repeat *repeat = &kernel->repeat;
+    if (repeat->exec == NULL && ++repeat->launches < SPYI_CUDA_REPEAT_AFTER) return false;
+    if (spyi_cuda_is_captured(gpu)) return false;
+    if (repeat->exec == NULL && !spyi_cuda_repeat_make(gpu, kernel, groups, block, params)) return false;
+    if (memcmp(repeat->groups, groups, sizeof repeat->groups) != 0 ||
+        (kernel->block_size > 0 && memcmp(repeat->block, block, kernel->block_size) != 0)) {
+        spyi_cu_kernel_params node;
+        spyi_cuda_repeat_params(kernel, groups, params, &node);
+        *result = gpu->cu.GraphExecKernelNodeSetParams(repeat->exec, repeat->node, &node);
+        if (*result != SPYI_CU_OK) {
+            spyi_cuda_repeat_free(gpu, kernel);
+            return false;
+        }
+        spyi_cuda_repeat_note(kernel, groups, block);
+    }
+    *result = gpu->cu.GraphLaunch(repeat->exec, gpu->stream);
+    repeat->last = gpu->recent_count;
+    return true;
 }
 
 // >>cuda/graph.c --------------------------------------------------------------------------------------------

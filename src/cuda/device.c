@@ -218,6 +218,7 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         gpu->nvrtc_path = spyi_strdup(given->nvrtc_library);
         if (gpu->nvrtc_path == NULL) return SPY_ERROR_OUT_OF_MEMORY;
     }
+    gpu->plain_launches = given != NULL && given->plain_launches;
     if (given != NULL && given->context != NULL)
         status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);

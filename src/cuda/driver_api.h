@@ -151,6 +151,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
       (spyi_cu_pointer to, unsigned value, size_t count, spyi_cu_stream stream))                             \
     X(StreamCreate, "cuStreamCreate", (spyi_cu_stream * stream, unsigned flags))                             \
     X(StreamDestroy, "cuStreamDestroy_v2", (spyi_cu_stream stream))                                          \
+    X(StreamIsCapturing, "cuStreamIsCapturing", (spyi_cu_stream stream, int *state))                         \
     X(StreamSynchronize, "cuStreamSynchronize", (spyi_cu_stream stream))                                     \
     X(StreamWaitEvent, "cuStreamWaitEvent", (spyi_cu_stream stream, spyi_cu_event event, unsigned flags))    \
     X(StreamGetCtx, "cuStreamGetCtx", (spyi_cu_stream stream, spyi_cu_context * context))                    \

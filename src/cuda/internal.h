@@ -22,6 +22,8 @@
 #define SPYI_CUDA_STAGING_COUNT 4u
 #define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
+#define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
+#define SPYI_CUDA_REPEAT_BYTES 256u // of parameters, at most, of such a kernel
 
 // >>nvrtc.c: NVRTC, opened at run time
 
@@ -94,6 +96,17 @@ typedef struct spyi_cuda_staging {
     bool used;
 } spyi_cuda_staging;
 
+// A kernel's launch as a graph of one node (repeat.c).
+typedef struct spyi_cuda_repeat {
+    spyi_cu_graph graph; // stays: its node names that of exec
+    spyi_cu_node node;
+    spyi_cu_exec exec;  // NULL: the kernel has none
+    uint32_t launches;  // without it
+    uint32_t last;      // gpu->recent_count at its last launch
+    uint32_t groups[3]; // what exec holds
+    char block[SPYI_CUDA_REPEAT_BYTES];
+} spyi_cuda_repeat;
+
 typedef struct spyi_cuda_kernel {
     spyi_cu_module module;
     spyi_cu_function function;
@@ -105,6 +118,8 @@ typedef struct spyi_cuda_kernel {
     uint32_t uniform_count;
     spyi_uniform_place *places; // of each
     bool block_by_address;
+    bool repeats; // may be launched by its graph
+    spyi_cuda_repeat repeat;
     char label[64]; // cut off
 } spyi_cuda_kernel;
 
@@ -153,6 +168,8 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // that is being made; NULL: work runs
+    bool plain_launches;    // of the desc
+    spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
     spyi_mutex nvrtc_lock;
     spyi_nvrtc nvrtc;
@@ -240,6 +257,13 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
                                     spyi_text *error);
 // A kernel has gone to the GPU: counted, and named if the device is lost.
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
+
+// >>repeat.c
+SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
+// The launch of a kernel that can repeat, if it does so by now; *result is the driver's. `params` point into `block`.
+SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
+                                     const void *block, void **params, spyi_cu_result *result);
+SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel);
 
 // >>graph.c
 SPYI_FN spy_status spyi_cuda_graph_begin(spyi_gpu *gpu, spyi_text *error);

@@ -72,6 +72,7 @@ static spy_status spyi_cuda_load(spyi_cuda_gpu *gpu, const spyi_kernel_desc *des
 }
 
 static void spyi_cuda_free_kernel(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
+    spyi_cuda_repeat_free(gpu, kernel);
     if (kernel->module != NULL) (void)gpu->cu.ModuleUnload(kernel->module);
     spyi_free(gpu->base.ctx, kernel->places, kernel->uniform_count * sizeof *kernel->places);
     spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
@@ -118,6 +119,7 @@ SPYI_FN spy_status spyi_cuda_create_kernel(spyi_gpu *base, const spyi_kernel_des
     if (status == SPY_OK) {
         bool pushed = spyi_cuda_enter(gpu);
         status = spyi_cuda_load(gpu, desc, &code, entry, kernel, error);
+        kernel->repeats = spyi_cuda_can_repeat(gpu, kernel);
         if (status != SPY_OK) spyi_cuda_free_kernel(gpu, kernel);
         else *out = (spyi_kernel *)(void *)kernel;
         spyi_cuda_leave(gpu, pushed);
@@ -263,10 +265,13 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
         groups = counts;
     }
     if (SPYI_LIKELY(groups[0] > 0 && groups[1] > 0 && groups[2] > 0)) {
-        result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
-                                      kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
+        bool repeated = kernel->repeats && spyi_cuda_repeat_launch(gpu, kernel, groups, dispatch->block,
+                                                                   params, &result);
+        if (!repeated)
+            result = gpu->cu.LaunchKernel(kernel->function, groups[0], groups[1], groups[2], kernel->group[0],
+                                          kernel->group[1], kernel->group[2], 0, gpu->stream, params, NULL);
         if (!SPYI_LIKELY(result == SPYI_CU_OK)) {
-            status = spyi_cuda_fail(gpu, result, "cuLaunchKernel", error);
+            status = spyi_cuda_fail(gpu, result, repeated ? "cuGraphLaunch" : "cuLaunchKernel", error);
             spyi_text_add(error, " for kernel '%s', %u x %u x %u groups of %u x %u x %u threads",
                           kernel->label, groups[0], groups[1], groups[2], kernel->group[0], kernel->group[1],
                           kernel->group[2]);

@@ -24,6 +24,12 @@ static struct {
     int (*stream_create)(void **, unsigned);
     int (*stream_synchronize)(void *);
     int (*stream_destroy)(void *);
+    int (*begin_capture)(void *, int);
+    int (*end_capture)(void *, void **);
+    int (*instantiate)(void **, void *, unsigned long long);
+    int (*launch)(void *, void *);
+    int (*exec_destroy)(void *);
+    int (*graph_destroy)(void *);
     int (*allocate)(uint64_t *, size_t);
     int (*free)(uint64_t);
     int (*host_allocate)(void **, size_t, unsigned);
@@ -48,6 +54,12 @@ static bool open_driver(void) {
         { "cuStreamCreate", &cu.stream_create },
         { "cuStreamSynchronize", &cu.stream_synchronize },
         { "cuStreamDestroy_v2", &cu.stream_destroy },
+        { "cuStreamBeginCapture_v2", &cu.begin_capture },
+        { "cuStreamEndCapture", &cu.end_capture },
+        { "cuGraphInstantiateWithFlags", &cu.instantiate },
+        { "cuGraphLaunch", &cu.launch },
+        { "cuGraphExecDestroy", &cu.exec_destroy },
+        { "cuGraphDestroy", &cu.graph_destroy },
         { "cuMemAlloc_v2", &cu.allocate },
         { "cuMemFree_v2", &cu.free },
         { "cuMemHostAlloc", &cu.host_allocate },
@@ -180,6 +192,120 @@ static void test_own_stream(void **state) {
     cu.destroy(foreign);
     cu.set_current(NULL);
     cu.release(device);
+}
+
+// Calls into a stream that the program captures become part of its graph, those of kernels that are launched as graphs of
+// their own (src/cuda/repeat.c), too.
+static void test_capture(void **state) {
+    enum { WARM = 40, CALLS = 5, LAUNCHES = 7 };
+    NEEDS_CUDA(NULL);
+    close_device();
+    void *context = NULL, *stream = NULL, *graph = NULL, *exec = NULL;
+    int device = 0;
+    assert_int_equal(cu.device_get(&device, 0), 0);
+    assert_int_equal(cu.retain(&context, device), 0);
+    assert_int_equal(cu.set_current(context), 0);
+    assert_int_equal(cu.stream_create(&stream, 1), 0);
+    spy_cuda_desc own;
+    memset(&own, 0, sizeof own);
+    own.context = context;
+    own.stream = stream;
+    gpu_device = MADE(spy_device, open_cuda(&own));
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "captured", source));
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(100);
+    spy_tensor *x = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    const spy_args once = SPY_ARGS(spy_arg_tensor("a", x), spy_arg_f32("b", 1), spy_arg_tensor("_result", x));
+    float got[100];
+    OK(spy_tensor_fill(x, 0));
+    for (int i = 0; i < WARM; i++) OK(spy_call(fn(m, "add"), once));
+    OK(spy_wait(gpu_device));
+    assert_int_equal(cu.begin_capture(stream, 2), 0); // relaxed
+    for (int i = 0; i < CALLS; i++) OK(spy_call(fn(m, "add"), once));
+    assert_int_equal(cu.end_capture(stream, &graph), 0);
+    assert_int_equal(cu.instantiate(&exec, graph, 0), 0);
+    for (int i = 0; i < LAUNCHES; i++) assert_int_equal(cu.launch(exec, stream), 0);
+    OK(spy_call(fn(m, "add"), once));
+    OK(spy_tensor_read(x, got, sizeof got));
+    for (int i = 0; i < 100; i++) assert_true(got[i] == (float)(WARM + CALLS * LAUNCHES + 1));
+    cu.exec_destroy(exec);
+    cu.graph_destroy(graph);
+    close_device();
+    cu.stream_destroy(stream);
+    cu.set_current(NULL);
+    cu.release(device);
+}
+
+// Launches that change their kernel's graph while the one before still runs: each has the numbers that it was given.
+static void test_in_flight(void **state) {
+    enum { N = 3000 };
+    NEEDS_CUDA(NULL);
+    static const char slow[] = "void spin(int *to, int n, int turns) { int s = n; for (int i = 0; i < turns; i++) s = s * 3 + to[i & 7];\n"
+                               " to[8 + n] = turns > 0 && s == 12345 ? -2 : n; }\n";
+    spy_module *m = MADE(spy_module, gpu_module(gpu_device, "spin", slow));
+    static int32_t got[8 + N];
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(8 + N);
+    d.dtype = SPY_INT32;
+    spy_tensor *to = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    for (int round = 0; round < 2; round++) {
+        OK(spy_tensor_fill(to, round == 0 ? 0 : 77));
+        for (int i = 0; i < N; i++)
+            OK(spy_call(fn(m, "spin"), SPY_ARGS(spy_arg_u64("to", spy_tensor_address(to)), spy_arg_i32("n", i), spy_arg_i32("turns", i % 5 == 0 ? 20000 : 0))));
+        OK(spy_tensor_read(to, got, sizeof got));
+        for (int i = 0; i < N; i++) assert_int_equal(got[8 + i], i);
+    }
+    close_device();
+}
+
+// Two devices in one process; what is one's is no other's.
+static void test_two_devices(void **state) {
+    NEEDS_CUDA(NULL);
+    spy_device_info infos[8];
+    if (spy_enumerate_adapters(spy_cuda_backend(), infos, 8) < 2) {
+        print_message("one CUDA device alone\n");
+        close_device();
+        skip();
+    }
+    spy_device_desc desc = gpu_desc();
+    desc.backend = spy_cuda_backend();
+    desc.adapter = 2;
+    spy_device *second = MADE(spy_device, spy_create_device(&desc)), *both[2] = { gpu_device, second };
+    spy_function *add[2];
+    spy_tensor *x[2], *out[2];
+    float data[2][256], got[256];
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 256; k++) data[i][k] = (float)(k + 1000 * i);
+        spy_tensor_desc d;
+        memset(&d, 0, sizeof d);
+        d.shape = SPY_SHAPE(256);
+        d.data = data[i];
+        add[i] = fn(MADE(spy_module, gpu_module(both[i], "two", source)), "add");
+        x[i] = MADE(spy_tensor, spy_create_tensor(both[i], &d));
+        d.data = NULL;
+        out[i] = MADE(spy_tensor, spy_create_tensor(both[i], &d));
+    }
+    for (int n = 0; n < 100; n++)
+        for (int i = 0; i < 2; i++)
+            OK(spy_call(add[i], SPY_ARGS(spy_arg_tensor("a", x[i]), spy_arg_f32("b", (float)n), spy_arg_tensor("_result", out[i]))));
+    for (int i = 0; i < 2; i++) {
+        OK(spy_tensor_read(out[i], got, sizeof got));
+        for (int k = 0; k < 256; k++) assert_true(got[k] == data[i][k] + 99);
+    }
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(256);
+    assert_null(spy_cuda_create_tensor(gpu_device, spy_tensor_address(x[1]), sizeof got, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_cuda_create_tensor", "memory of device 2");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_cuda_set_stream(gpu_device, spy_cuda_get_stream(second)), "spy_cuda_set_stream", "another context");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(add[0], SPY_ARGS(spy_arg_tensor("a", x[1]), spy_arg_f32("b", 1), spy_arg_tensor("_result", out[0]))),
+          "add", "another device");
+    spy_release_device(second);
+    OK(spy_call(add[0], SPY_ARGS(spy_arg_tensor("a", x[0]), spy_arg_f32("b", 1), spy_arg_tensor("_result", out[0]))));
+    OK(spy_wait(gpu_device));
+    close_device();
 }
 
 static void test_adapters(void **state) {
@@ -552,8 +678,11 @@ static void test_waves(void **state) {
 int main(int argc, char **argv) {
     program = argv[0];
     if (argc > 1 && strcmp(argv[1], "fault") == 0) return child_fault();
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_adapters),      cmocka_unit_test(test_own_stream), cmocka_unit_test(test_fault),
-                                        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_blocks),     cmocka_unit_test(test_transfers),
-                                        cmocka_unit_test(test_times), cmocka_unit_test(test_options),         cmocka_unit_test(test_functions),  cmocka_unit_test(test_waves) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adapters), cmocka_unit_test(test_own_stream), cmocka_unit_test(test_capture), cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_two_devices), cmocka_unit_test(test_fault), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_transfers), cmocka_unit_test(test_times), cmocka_unit_test(test_options), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_waves),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

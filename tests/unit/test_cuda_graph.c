@@ -9,11 +9,8 @@
 #include "call/list.h"
 #include "cuda/internal.h"
 #endif
-#include "fake_cuda/fake_cuda.h"
-#include <dlfcn.h>
-#include <stdio.h>
+#include "fake_cuda/fake_device.h"
 #include <time.h>
-#include <unistd.h>
 
 static const char source[] = "uint step(uint x, uint a, uint b) { return x * a + b; }\n"
                              "uint mix(uint p, uint q, uint k) { return p * 3u + q * k; }\n"
@@ -26,7 +23,7 @@ static const char source[] = "uint step(uint x, uint a, uint b) { return x * a +
                              "[shader(\"compute\")] [numthreads(32, 1, 1)]\n"
                              "void own(uint3 t : SV_DispatchThreadID, uniform uint k, uniform RWStructuredBuffer<uint> to) { to[t.x] = k; }\n";
 
-static char fake_path[512];
+static const char *fake_path;
 static fake_cuda *fake;
 static spy_device *device;
 static spy_module *module;
@@ -155,6 +152,7 @@ static void open_device(void) {
     memset(&d, 0, sizeof d);
     memset(&m, 0, sizeof m);
     cuda.driver_library = fake_path;
+    cuda.plain_launches = true; // a kernel alone is no graph here
     d.backend = spy_cuda_backend();
     d.backend_desc = &cuda;
     d.allocator.allocate = count_allocate;
@@ -167,11 +165,8 @@ static void open_device(void) {
     module = spy_load_module(device, &m);
     if (!module) fail_msg("%s", spy_take_error(device).message);
     if (!fake) {
-        void *library = dlopen(fake_path, RTLD_NOW | RTLD_LOCAL), *symbol = library ? dlsym(library, "fake_cuda_state") : NULL;
-        fake_cuda *(*get)(void);
-        assert_non_null(symbol);
-        memcpy(&get, &symbol, sizeof symbol);
-        fake = get();
+        fake = fake_cuda_state_at(fake_path);
+        assert_non_null(fake);
         fake->random = (uint64_t)time(NULL);
         fake->on_kernel = on_kernel;
     }
@@ -509,14 +504,8 @@ static void test_failures(void **state) {
 }
 
 int main(int count, char **words) {
-    const char *slash = strrchr(words[0], '/'); // the driver lies beside this program's folder
     (void)count;
-    snprintf(fake_path, sizeof fake_path, "%.*s/../fake_cuda.so", slash ? (int)(slash - words[0]) : 1, slash ? words[0] : ".");
-    if (fake_path[0] != '/') { // dlopen searches for names without a slash
-        char folder[256], path[sizeof fake_path];
-        memcpy(path, fake_path, sizeof path);
-        if (getcwd(folder, sizeof folder)) snprintf(fake_path, sizeof fake_path, "%.200s/%.300s", folder, path);
-    }
+    fake_path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_random_programs), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_indirect_and_times), cmocka_unit_test(test_failures),

@@ -97,6 +97,11 @@ FAKE(cuStreamDestroy_v2, (void *stream)) { return free(stream), 0; }
 FAKE(cuStreamSynchronize, (void *stream)) { return (void)stream, failing("cuStreamSynchronize"); }
 FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) { return (void)stream, (void)event, (int)flags; }
 FAKE(cuStreamGetCtx, (void *stream, void **context)) { return *context = &context_object, (void)stream, 0; }
+FAKE(cuStreamIsCapturing, (void *stream, int *capturing)) {
+    (void)stream;
+    MAY_FAIL("cuStreamIsCapturing");
+    return *capturing = state.capturing, 0;
+}
 FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = malloc(1), (void)flags, 0; }
 FAKE(cuEventDestroy_v2, (void *event)) { return free(event), 0; }
 FAKE(cuEventRecord, (void *event, void *stream)) { return (void)event, (void)stream, 0; }

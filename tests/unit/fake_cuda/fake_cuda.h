@@ -22,6 +22,7 @@ typedef struct fake_cuda {
     const char *fail;         // the driver's function that fails next, once; NULL: none
     int fail_result;          // with this CUresult
     unsigned fail_skip;       // so many calls of it are good before
+    int capturing;       // CUstreamCaptureStatus of every stream
     uint64_t launches, graph_launches, kernels, changes; // cuLaunchKernel, cuGraphLaunch, kernels run, parameters changed
     int64_t graphs, execs, allocations, modules; // alive
     unsigned nodes, edges, empty;                // of the last graph instantiated

@@ -1,0 +1,299 @@
+// Kernels that come back are launched as graphs of one node (cuda/repeat.c), on a driver without a GPU (fake_cuda/). Each
+// call is made on two devices, one of which launches plainly: what reaches a kernel must be the same, and must be what was
+// passed.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "spy_test.h"
+#include "fake_cuda/fake_device.h"
+#include <time.h>
+
+static const char source[] = "uint step(uint x, uint a, uint b) { return x * a + b; }\n"
+                             "float4 wide(float4 x, float4 y, float4 z, uint b) { return x * y + z * float(b); }\n"
+                             "struct Large { uint v[100]; }\n"
+                             "uint large(Large l, uint x) { return l.v[99] * x; }\n";
+
+typedef struct side {
+    spy_device *device;
+    spy_module *module;
+    void *stream; // of the program
+} side;
+
+static const char *path;
+static fake_cuda *fake;
+static side sides[2]; // 0: plain launches
+
+// >>what a kernel got
+
+typedef struct seen {
+    unsigned grid[3];
+    size_t size;
+    uint8_t params[1024];
+} seen;
+static seen last;
+static uint64_t kernels;
+
+static void on_kernel(const fake_function *function, const unsigned grid[3], void *const *params, void *user) {
+    (void)user;
+    kernels++;
+    last.size = 0;
+    memcpy(last.grid, grid, sizeof last.grid);
+    for (uint32_t i = 0; i < function->param_count; i++) {
+        assert_true(last.size + function->sizes[i] <= sizeof last.params);
+        memcpy(last.params + last.size, params[i], function->sizes[i]);
+        last.size += function->sizes[i];
+    }
+}
+static bool got(const void *what, size_t size) {
+    return memmem(last.params, last.size, what, size) != NULL;
+}
+
+// >>devices
+
+static void open_sides(bool given_stream) {
+    for (int i = 0; i < 2; i++) {
+        spy_cuda_desc cuda;
+        spy_device_desc d;
+        spy_module_desc m;
+        memset(&cuda, 0, sizeof cuda);
+        memset(&d, 0, sizeof d);
+        memset(&m, 0, sizeof m);
+        cuda.driver_library = path;
+        cuda.plain_launches = i == 0;
+        sides[i].stream = given_stream ? malloc(1) : NULL;
+        cuda.stream = sides[i].stream;
+        d.backend = spy_cuda_backend();
+        d.backend_desc = &cuda;
+        sides[i].device = spy_create_device(&d);
+        if (!sides[i].device) fail_msg("%s", spy_take_error(NULL).message);
+        m.name = "repeat";
+        m.source = source;
+        sides[i].module = spy_load_module(sides[i].device, &m);
+        if (!sides[i].module) fail_msg("%s", spy_take_error(sides[i].device).message);
+    }
+    if (!fake) fake = fake_cuda_state_at(path);
+    assert_non_null(fake);
+    fake->on_kernel = on_kernel;
+    fake->launches = fake->graph_launches = fake->changes = 0;
+}
+
+static void close_sides(void) {
+    for (int i = 0; i < 2; i++) {
+        spy_release_device(sides[i].device);
+        free(sides[i].stream);
+    }
+    assert_int_equal(fake->graphs, 0);
+    assert_int_equal(fake->execs, 0);
+    assert_int_equal(fake->allocations, 0);
+    assert_int_equal(fake->modules, 0);
+    assert_null(fake->fail);
+}
+
+static void good(spy_device *device, spy_status status, int line) {
+    if (status == SPY_OK) return;
+    print_error("line %d: %s\n", line, spy_take_error(device).message);
+    fail();
+}
+#define OK(device, expression) good((device), (expression), __LINE__)
+
+static spy_tensor *make(int s, int64_t count, const char *type) {
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(count);
+    d.type = type;
+    spy_tensor *t = spy_create_tensor(sides[s].device, &d);
+    assert_non_null(t);
+    return t;
+}
+
+static spy_status call_step(int s, spy_tensor *x, uint32_t a, uint32_t b, spy_tensor *out) {
+    return spy_call(spy_find_function(sides[s].module, "step"),
+                    SPY_ARGS(spy_arg_tensor("x", x), spy_arg_u32("a", a), spy_arg_u32("b", b),
+                             spy_arg_tensor("_result", out)));
+}
+
+static uint64_t chance_state;
+static uint32_t below(uint32_t n) { // splitmix64
+    uint64_t z = (chance_state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (uint32_t)((z ^ (z >> 31)) % n);
+}
+
+// >>calls at random
+
+enum { SIZES = 4, TENSORS = 5 };
+
+static void test_random_calls(void **state) {
+    static const int64_t sizes[SIZES] = { 8, 1000, 1024, 100000 };
+    const char *s = getenv("SPY_TEST_SEED");
+    spy_tensor *t[2][SIZES][TENSORS], *wide[2][TENSORS];
+    (void)state;
+    chance_state = s && s[0] ? strtoull(s, NULL, 0) : (uint64_t)time(NULL) * 1000003u;
+    print_message("seed %llu\n", (unsigned long long)chance_state);
+    open_sides(false);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < TENSORS; k++) {
+            for (int n = 0; n < SIZES; n++) t[i][n][k] = make(i, sizes[n], "uint");
+            wide[i][k] = make(i, 64, "float4");
+        }
+    const size_t count = test_count(20000);
+    int n = 0, x = 0, out = 1;
+    uint32_t a = 1, b = 2;
+    for (size_t c = 0; c < count; c++) {
+        seen plain;
+        const bool is_wide = below(8) == 0;
+        if (below(3) == 0) n = (int)below(SIZES);
+        if (below(3) == 0) x = (int)below(TENSORS), out = (x + 1 + (int)below(TENSORS - 1)) % TENSORS;
+        if (below(3) == 0) a = below(1u << 31) | 1u << 31, b = below(1u << 31) | 1u << 31;
+        for (int i = 0; i < 2; i++) {
+            spy_tensor *in = is_wide ? wide[i][x] : t[i][n][x], *to = is_wide ? wide[i][out] : t[i][n][out];
+            const uint64_t addresses[2] = { spy_tensor_address(in), spy_tensor_address(to) }, before = kernels;
+            if (is_wide)
+                OK(sides[i].device, spy_call(spy_find_function(sides[i].module, "wide"),
+                                             SPY_ARGS(spy_arg_tensor("x", in), spy_arg_tensor("y", in), spy_arg_tensor("z", in),
+                                                      spy_arg_u32("b", b), spy_arg_tensor("_result", to))));
+            else OK(sides[i].device, call_step(i, in, a, b, to));
+            assert_int_equal(kernels, before + 1);
+            assert_true(got(&addresses[0], 8) && got(&addresses[1], 8) && got(&b, 4) && (is_wide || got(&a, 4)));
+            if (i == 0) plain = last;
+            else assert_memory_equal(plain.grid, last.grid, sizeof last.grid);
+        }
+        assert_int_equal(plain.size, last.size);
+    }
+    print_message("%u calls: %u launches, %u as graphs, %u changed\n", (unsigned)count, (unsigned)fake->launches,
+                  (unsigned)fake->graph_launches, (unsigned)fake->changes);
+    assert_true(fake->launches < count + count / 2); // the other device has left it
+    assert_true(fake->changes < fake->graph_launches);
+    close_sides();
+}
+
+// >>what is launched how
+
+static void test_counts(void **state) {
+    (void)state;
+    open_sides(false);
+    spy_tensor *x = make(1, 64, "uint"), *out = make(1, 64, "uint");
+    for (uint32_t i = 0; i < 100; i++) OK(sides[1].device, call_step(1, x, 5, 6, out));
+    assert_int_equal(fake->launches, 15);
+    assert_int_equal(fake->graph_launches, 85);
+    assert_int_equal(fake->changes, 0); // nothing differed
+    for (uint32_t i = 0; i < 10; i++) OK(sides[1].device, call_step(1, x, 5, i, out));
+    assert_int_equal(fake->changes, 10);
+    assert_int_equal(fake->launches, 15);
+    // Many parameters go by a launch, as they always did.
+    uint32_t numbers[100] = { 0 };
+    for (uint32_t i = 0; i < 40; i++)
+        OK(sides[1].device, spy_call(spy_find_function(sides[1].module, "large"),
+                                     SPY_ARGS(spy_arg_data("l", numbers, sizeof numbers), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    assert_int_equal(fake->launches, 55);
+    // The plain device.
+    fake->launches = fake->graph_launches = 0;
+    x = make(0, 64, "uint"), out = make(0, 64, "uint");
+    for (uint32_t i = 0; i < 100; i++) OK(sides[0].device, call_step(0, x, 5, 6, out));
+    assert_int_equal(fake->launches, 100);
+    assert_int_equal(fake->graph_launches, 0);
+    close_sides();
+}
+
+// A stream of the program's that it captures gets launches; when it is over, graphs again.
+static void test_captured(void **state) {
+    (void)state;
+    open_sides(true);
+    spy_tensor *x = make(1, 64, "uint"), *out = make(1, 64, "uint");
+    fake->capturing = 1;
+    for (uint32_t i = 0; i < 40; i++) OK(sides[1].device, call_step(1, x, 5, i, out));
+    assert_int_equal(fake->launches, 40);
+    fake->capturing = 0;
+    for (uint32_t i = 0; i < 40; i++) OK(sides[1].device, call_step(1, x, 5, i, out));
+    assert_int_equal(fake->launches, 40);
+    assert_int_equal(fake->graph_launches, 40);
+    fake->capturing = 1;
+    for (uint32_t i = 0; i < 40; i++) OK(sides[1].device, call_step(1, x, 5, i, out));
+    assert_int_equal(fake->launches, 80);
+    fake->capturing = 0;
+    fake->fail = "cuStreamIsCapturing"; // another stream is captured, and this is the legacy one
+    fake->fail_result = 906;
+    OK(sides[1].device, call_step(1, x, 5, 6, out));
+    assert_int_equal(fake->launches, 81);
+    close_sides();
+}
+
+// More kernels than may have a graph: all run, and those that are old give theirs up.
+static void test_many_kernels(void **state) {
+    enum { KERNELS = 70, MOST = 64 };
+    static spy_module *modules[KERNELS];
+    static spy_function *functions[KERNELS];
+    char text[128], name[32];
+    (void)state;
+    open_sides(false);
+    spy_tensor *x = make(1, 64, "uint"), *out = make(1, 64, "uint");
+    for (uint32_t k = 0; k < KERNELS; k++) {
+        spy_module_desc m;
+        memset(&m, 0, sizeof m);
+        snprintf(name, sizeof name, "many_%u", k);
+        snprintf(text, sizeof text, "uint f(uint x, uint b) { return x * %uu + b; }\n", k + 2);
+        m.name = name;
+        m.source = text;
+        modules[k] = spy_load_module(sides[1].device, &m);
+        functions[k] = spy_find_function(modules[k], "f");
+        assert_non_null(functions[k]);
+    }
+    for (uint32_t i = 0; i < 20; i++)
+        for (uint32_t k = 0; k < KERNELS; k++)
+            OK(sides[1].device, spy_call(functions[k], SPY_ARGS(spy_arg_tensor("x", x), spy_arg_u32("b", i), spy_arg_tensor("_result", out))));
+    assert_int_equal(fake->execs, MOST);
+    assert_int_equal(fake->launches, 15 * MOST + 20 * (KERNELS - MOST)); // no graph is taken from a kernel that is in use
+    fake->launches = 0;
+    for (uint32_t i = 0; i < 6000; i++)
+        OK(sides[1].device, spy_call(functions[KERNELS - 1], SPY_ARGS(spy_arg_tensor("x", x), spy_arg_u32("b", i), spy_arg_tensor("_result", out))));
+    assert_int_equal(fake->execs, MOST);
+    assert_true(fake->launches < 4200); // until the others had become old
+    for (uint32_t k = 0; k < KERNELS; k++) spy_release_module(modules[k]);
+    close_sides();
+}
+
+// >>failures
+
+static void test_failures(void **state) {
+    static const char *const making[] = { "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags" };
+    (void)state;
+    open_sides(false);
+    spy_tensor *x = make(1, 64, "uint"), *out = make(1, 64, "uint");
+    for (size_t i = 0; i < 3; i++) { // launched plainly then, and tried again
+        fake->fail = making[i];
+        fake->fail_result = 2;
+        for (uint32_t n = 0; n < 16; n++) OK(sides[1].device, call_step(1, x, 5, n, out));
+        assert_null(fake->fail);
+        assert_int_equal(fake->execs, 0);
+        assert_int_equal(fake->graphs, 0);
+    }
+    assert_int_equal(fake->launches, 48);
+    for (uint32_t n = 0; n < 16; n++) OK(sides[1].device, call_step(1, x, 5, n, out));
+    assert_int_equal(fake->execs, 1);
+    fake->fail = "cuGraphExecKernelNodeSetParams";
+    fake->fail_result = 2;
+    const uint32_t number = 0xabcdef01u;
+    OK(sides[1].device, call_step(1, x, 5, number, out));
+    assert_true(got(&number, 4));
+    assert_int_equal(fake->execs, 0);
+    for (uint32_t n = 0; n < 32; n++) OK(sides[1].device, call_step(1, x, 5, n, out));
+    assert_int_equal(fake->execs, 1);
+    fake->fail = "cuGraphLaunch"; // a fault of the launch before
+    fake->fail_result = 700;
+    assert_int_equal(call_step(1, x, 5, 7, out), SPY_ERROR_DEVICE_LOST);
+    const spy_error e = spy_take_error(sides[1].device);
+    assert_non_null(strstr(e.message, "cuGraphLaunch"));
+    assert_non_null(strstr(e.message, "step"));
+    close_sides();
+}
+
+int main(int count, char **words) {
+    (void)count;
+    path = fake_cuda_path(words[0]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_calls), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured),
+        cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
