@@ -505,8 +505,10 @@
 // -use_fast_math, -fmad=false, -lineinfo and -G.
 //
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
-// only gives the work so far a number. A kernel that faults loses the device, and with it CUDA for
-// the rest of the process, in whatever context: that is the driver's rule. A process that is started anew has it again.
+// only gives the work so far a number. A kernel that comes back is launched as a CUDA graph of one node, which takes half
+// of a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.plain_launches. A kernel that
+// faults loses the device, and with it CUDA for the rest of the process, in whatever context: that is the driver's rule. A
+// process that is started anew has it again.
 //
 // >>guide 23: gradients
 //
@@ -12717,6 +12719,7 @@ struct spy_device {
     bool barrier_owed;                  // an operation that should have brought one failed
     uint64_t epoch;                     // of hazards, from 1
     uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
+    uint64_t untracked_submit;          // its batch: what is read back waits for it
     uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
     spy_tensor *tensors;                // alive
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
@@ -13573,6 +13576,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
     if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
         spyi_storage *s = use->storage;
@@ -13689,8 +13693,10 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
                                       spyi_text *error) {
     spy_device *device = t->object.device;
     const spyi_storage *storage = t->storage;
+    uint64_t written = storage->write_submit;
+    if (written < device->untracked_submit) written = device->untracked_submit;
     return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
-                                     end - begin, storage->write_submit, error);
+                                     end - begin, written, error);
 }
 
 // >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on

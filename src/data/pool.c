@@ -255,6 +255,7 @@ SPYI_FN bool spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t c
     for (uint32_t i = 0; i < count && barrier && !counts; i++) counts = uses[i].counts;
     if (counts) device->counts_epoch = device->epoch;
     uint64_t submit = device->backend->open_submit(device->gpu), epoch = device->epoch;
+    if (untracked) device->untracked_submit = submit;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_use *use = &uses[i];
         spyi_storage *s = use->storage;

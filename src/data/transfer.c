@@ -22,8 +22,10 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
                                       spyi_text *error) {
     spy_device *device = t->object.device;
     const spyi_storage *storage = t->storage;
+    uint64_t written = storage->write_submit;
+    if (written < device->untracked_submit) written = device->untracked_submit;
     return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
-                                     end - begin, storage->write_submit, error);
+                                     end - begin, written, error);
 }
 
 // >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on

@@ -1154,6 +1154,26 @@ static void test_pointers(void **state) {
     spy_release_tensor(storage);
 }
 
+// What was written by an address is there when it is read, though nothing ties the call to the tensor; calls whose
+// parameters change while the ones before still run.
+static void test_addresses(void **state) {
+    enum { CALLS = 300 };
+    static int32_t got[8 + CALLS];
+    NEEDS_DEVICE();
+    spy_tensor *to = typed("int", SPY_SHAPE(8 + CALLS), NULL);
+    const uint64_t address = spy_tensor_address(to);
+    for (int round = 0; round < 3; round++) {
+        OK(spy_tensor_fill(to, round == 0 ? 0 : 77));
+        spy_flush(gpu_device);
+        for (int n = 0; n < CALLS; n++)
+            OK(spy_call(fn("spin"), SPY_ARGS(spy_arg_u64("to", address), spy_arg_i32("n", n),
+                                             spy_arg_i32("turns", n % 5 == 0 ? 20000 : 0))));
+        OK(spy_tensor_read(to, got, sizeof got));
+        for (int n = 0; n < CALLS; n++) SAME("spin", n, got[8 + n], n);
+    }
+    spy_release_tensor(to);
+}
+
 // >>order
 
 // Calls that write through a whole tensor, and calls that read and write it element by element, without a wait between.
@@ -1569,6 +1589,7 @@ int main(int argc, char **argv) { // test_kinds [TEST]: only tests whose names h
         TEST(test_atomics),      TEST(test_pointers),      TEST(test_hazards),      TEST(test_releases),
         TEST(test_thread_count), TEST(test_prepared),      TEST(test_large_block),  TEST(test_refused),
         TEST(test_own_names),    TEST(test_call_info),     TEST(test_hidden_names), TEST(test_copies),
+        TEST(test_addresses),
     };
     char filter[128];
     if (argc > 1) {
