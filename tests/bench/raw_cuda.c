@@ -58,10 +58,10 @@ static void measure_transfers(world *w) {
     static const struct {
         const char *item, *note;
         bool up, pinned;
-    } kinds[KINDS] = { { "raw_upload", "from pinned memory", true, true },
-                       { "raw_download", "into pinned memory", false, true },
-                       { "raw_upload_plain", "the driver's own copy from plain memory", true, false },
-                       { "raw_download_plain", "the driver's own copy into plain memory", false, false } };
+    } kinds[KINDS] = { { "raw_upload_pinned", "from pinned memory", true, true },
+                       { "raw_download_pinned", "into pinned memory", false, true },
+                       { "raw_upload", "the driver's own copy from plain memory", true, false },
+                       { "raw_download", "the driver's own copy into plain memory", false, false } };
     const size_t bytes = w->quick ? (size_t)4 << 20 : (size_t)256 << 20;
     double samples[KINDS][ROUNDS];
     raw_pointer device = 0;
@@ -196,7 +196,7 @@ int main(int argc, char **argv) {
         if (bench_wanted(&w.out, "raw_record")) measure_launches(&w);
         if (bench_wanted(&w.out, "raw_graph")) measure_graphs(&w);
         if (bench_wanted(&w.out, "raw_copy_add")) measure_memory(&w);
-        if (bench_wanted(&w.out, "raw_upload")) measure_transfers(&w);
+        if (bench_wanted(&w.out, "raw_upload_pinned")) measure_transfers(&w);
     }
     if (w.out.json != NULL) fclose(w.out.json);
     return w.out.failures == 0 ? 0 : 1;
