@@ -1,5 +1,8 @@
 // How fast the library is, through its public interface alone: kernels at the speed of memory, what a call costs, transfers,
-// and a cold start. tests/bench/run holds the figures against raw_vk's, torch's and SlangPy's and prints the table.
+// and a cold start. tests/bench/run holds the figures against plain code's, torch's and SlangPy's and prints the table.
+//
+// What a plain launch or copy of CUDA costs differs from process to process by more than ours may cost above it: so it is
+// measured here, too, in turns with ours, and reported as "beside_" and the item.
 //
 //   bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | --full] [--only TEXT] [--dump DIR]
 //
@@ -15,12 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench_util.h"
+#include "raw_cuda_driver.h"
 
 #define POISON 77.0
-#define FLOATS 32      // of a tiny tensor
-#define OUTPUTS 16     // rotating ones
 #define NOTE_BYTES 256 // of the text of a note
+#define NAME_BYTES 96  // of "beside_" and an item
 
 typedef struct world {
     bench out;
@@ -32,6 +34,8 @@ typedef struct world {
     int64_t x0, x1, x2;    // sizes of the odd broadcast
     spy_tensor *a, *b, *c; // n floats each
     void *scratch;         // host memory for any one tensor
+    raw_cuda *raw;         // CUDA: plain launches in the same context, to be measured beside ours; else NULL
+    raw_cuda raw_memory;
 } world;
 
 // ---- counting allocations
@@ -92,6 +96,45 @@ static bool good(world *w, const char *item) {
     const spy_error error = spy_take_error(w->device);
     if (error.code != SPY_OK) bench_fail(&w->out, item, "%s", error.message);
     return error.code == SPY_OK;
+}
+
+typedef struct settings {
+    const char *program, *backend, *slang, *json, *only, *dump;
+    uint32_t adapter;
+    int size; // 1: quick, 2: full
+    bool cold;
+} settings;
+
+static bool create(world *w, const settings *o) {
+    const spy_device_desc desc = {
+        .backend = find_backend(o->backend),
+        .adapter = o->adapter,
+        .log = { .func = spy_log_stderr },
+        .allocator = { .allocate = count_allocate, .reallocate = count_reallocate, .free = count_free },
+        .dump_directory = o->dump,
+    };
+    w->device = spy_create_device(&desc);
+    if (w->device != NULL) return true;
+    bench_fail(&w->out, "device", "%s", spy_take_error(NULL).message);
+    return false;
+}
+
+static bool load(world *w, const settings *o) {
+    w->module = spy_load_module(w->device, &(spy_module_desc){ .path = o->slang });
+    if (w->module == NULL) good(w, "module");
+    return w->module != NULL;
+}
+
+// Plain launches beside ours, of the same inputs. Without them, and with a failure, if the driver cannot be opened.
+static void open_raw(world *w) {
+    float inputs[2][FLOATS];
+    const float *in[2] = { inputs[0], inputs[1] };
+    for (uint64_t t = 0; t < 2; ++t)
+        for (uint64_t i = 0; i < FLOATS; ++i) inputs[t][i] = bench_float(i, 10 + t);
+    if (!raw_load(&w->out, "beside")) return;
+    spy_cuda_make_current(w->device);
+    if (!good(w, "beside")) return;
+    if (raw_good(&w->out, "beside", raw_prepare(&w->raw_memory, in))) w->raw = &w->raw_memory;
 }
 
 static spy_tensor *make_tensor(world *w, spy_dtype dtype, spy_shape shape, const void *data) {
@@ -384,445 +427,16 @@ static void measure_type(world *w, const char *item, spy_dtype dtype, uint32_t f
     spy_release_tensor(tensors[0]), spy_release_tensor(tensors[1]), spy_release_tensor(out);
 }
 
-// ---- what a call costs
+// ---- the rest, by theme
 
-typedef struct calls {
-    world *w;
-    spy_function *add, *add8, *advance;
-    spy_function *poly;
-    spy_tensor *in[8], *out[OUTPUTS], *with_grad[2];
-    spy_prepared *prepared;
-    int failures;
-} calls;
-
-// Arguments are built at each call, as in a user's program.
-static void issue_same(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures += spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[0])) != SPY_OK;
-}
-static void issue_rotating(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures += spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
-}
-static void issue_prepared(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures +=
-            spy_call_prepared(c->prepared, ARGS_OF(c->in[0], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
-}
-static void issue_eight(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures +=
-            spy_call(c->add8, SPY_ARGS(spy_arg_tensor("a", c->in[0]), spy_arg_tensor("b", c->in[1]),
-                                       spy_arg_tensor("c", c->in[2]), spy_arg_tensor("d", c->in[3]),
-                                       spy_arg_tensor("e", c->in[4]), spy_arg_tensor("f", c->in[5]),
-                                       spy_arg_tensor("g", c->in[6]), spy_arg_tensor("h", c->in[7]),
-                                       spy_arg_tensor("_result", c->out[i % OUTPUTS]))) != SPY_OK;
-}
-// x = x * 1 + 1 from out[0] to out[1] and back: after an even number of steps the count stands in out[0].
-static void issue_chain(calls *c, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        c->failures +=
-            spy_call(c->advance,
-                     SPY_ARGS(spy_arg_tensor("x", c->out[i % 2]), spy_arg_f32("a", 1), spy_arg_f32("b", 1),
-                              spy_arg_tensor("_result", c->out[(i + 1) % 2]))) != SPY_OK;
-}
-
-static double expect_call(bool chain, size_t inputs, size_t count, size_t i) {
-    if (chain) return (double)i + (double)count;
-    double sum = 0;
-    for (size_t t = 0; t < inputs; ++t) sum += (double)bench_float(i, 10 + t);
-    return sum;
-}
-
-static bool prepare_outputs(calls *c, bool chain) {
-    float start[FLOATS];
-    for (size_t i = 0; i < FLOATS; ++i) start[i] = (float)i;
-    for (size_t t = 0; t < OUTPUTS; ++t) spy_tensor_fill(c->out[t], POISON);
-    if (chain) spy_tensor_write(c->out[0], start, sizeof start);
-    return spy_wait(c->w->device) == SPY_OK;
-}
-
-static bool check_outputs(calls *c, const char *item, bool chain, size_t inputs, size_t count,
-                          size_t outputs) {
-    for (size_t t = 0; t < outputs; ++t) {
-        float data[FLOATS];
-        for (size_t i = 0; i < FLOATS; ++i) data[i] = -1e30f;
-        if (spy_tensor_read(c->out[t], data, sizeof data) != SPY_OK) return good(c->w, item);
-        for (size_t i = 0; i < FLOATS; ++i)
-            if ((double)data[i] != expect_call(chain, inputs, count, i)) {
-                bench_fail(&c->w->out, item, "output %zu[%zu] is %.9g, expected %.9g", t, i, (double)data[i],
-                           expect_call(chain, inputs, count, i));
-                return false;
-            }
-    }
-    return true;
-}
-
-// `count` calls without waiting, then a wait. `total`: name of the item for all of it, a call; NULL: only the issue counts.
-static void measure_calls(calls *c, const char *item, const char *total, void (*issue)(calls *, size_t),
-                          size_t inputs, size_t outputs) {
-    enum { ROUNDS = 7 };
-    world *w = c->w;
-    if (!bench_wanted(&w->out, item) && (total == NULL || !bench_wanted(&w->out, total))) return;
-    const size_t count = w->quick ? 1000 : 10000;
-    const bool chain = issue == issue_chain;
-    double issue_us[ROUNDS], total_us[ROUNDS];
-    uint64_t allocated = 0, malloced = 0;
-    spy_device_stats before = { 0 }, after = { 0 };
-    for (int round = -2; round < ROUNDS; ++round) { // the first two warm up
-        if (!prepare_outputs(c, chain)) break;
-        before = spy_get_device_stats(w->device);
-        const uint64_t allocations_before = allocations, mallocs_before = mallocs;
-        const double start = bench_now_ns();
-        issue(c, count);
-        const double issued = bench_now_ns();
-        const uint64_t allocations_after = allocations, mallocs_after = mallocs;
-        spy_wait(w->device);
-        const double end = bench_now_ns();
-        after = spy_get_device_stats(w->device);
-        if (c->failures != 0 || !check_outputs(c, item, chain, inputs, count, outputs)) break;
-        if (round < 0) continue;
-        issue_us[round] = (issued - start) / (double)count * 1e-3;
-        total_us[round] = (end - start) / (double)count * 1e-3;
-        allocated += allocations_after - allocations_before;
-        malloced += mallocs_after - mallocs_before;
-    }
-    const bool wrong = c->failures != 0;
-    c->failures = 0;
-    if (!good(w, item)) return;
-    if (wrong || after.calls - before.calls != count) {
-        bench_fail(&w->out, item, "%llu of %zu calls reached the GPU",
-                   (unsigned long long)(after.calls - before.calls), count);
-        return;
-    }
-    char note[NOTE_BYTES], name[64];
-    snprintf(note, sizeof note, "a call: %.3f barriers, %.4f submits, %.3f mallocs of this thread",
-             (double)(after.barriers - before.barriers) / (double)count,
-             (double)(after.submits - before.submits) / (double)count,
-             (double)malloced / (double)(count * ROUNDS));
-    bench_report(&w->out, item, "us", issue_us, ROUNDS, note);
-    snprintf(name, sizeof name, "%s_allocations", item);
-    bench_report_one(&w->out, name, "", (double)allocated, "in all counted rounds, through spy_allocator");
-    if (total != NULL) bench_report(&w->out, total, "us", total_us, ROUNDS, "with the wait");
-}
-
-static void measure_round_trips(calls *c) {
-    world *w = c->w;
-    const size_t warm = 20, count = w->quick ? 200 : 2000;
-    double *samples = (double *)malloc((warm + count) * sizeof *samples);
-    if (samples == NULL) return;
-    if (bench_wanted(&w->out, "scalar")) {
-        bool right = true;
-        for (size_t i = 0; right && i < warm + count; ++i) {
-            float result = -77;
-            const double start = bench_now_ns();
-            spy_call(c->add, SPY_ARGS(spy_arg_f32("a", (float)i), spy_arg_f32("b", 2),
-                                      spy_out_f32("_result", &result)));
-            samples[i] = (bench_now_ns() - start) * 1e-3;
-            right = result == (float)i + 2;
-            if (!right && good(w, "scalar"))
-                bench_fail(&w->out, "scalar", "%zu + 2 gave %.9g", i, (double)result);
-        }
-        if (right)
-            bench_report(&w->out, "scalar", "us", samples + warm, count, "call with its result on the host");
-        if (right) bench_report_one(&w->out, "scalar_min", "us", samples[warm], "the best of them");
-    }
-    if (bench_wanted(&w->out, "call_wait") && prepare_outputs(c, false)) {
-        for (size_t i = 0; i < warm + count; ++i) {
-            const double start = bench_now_ns();
-            issue_rotating(c, 1);
-            spy_wait(w->device);
-            samples[i] = (bench_now_ns() - start) * 1e-3;
-        }
-        if (good(w, "call_wait") && check_outputs(c, "call_wait", false, 2, count, 1))
-            bench_report(&w->out, "call_wait", "us", samples + warm, count, "call and wait");
-    }
-    free(samples);
-}
-
-// ---- gradients
-
+#include "bench_calls.h"
 #include "bench_gradients.h"
-
-// ---- a list of 20 calls, each of which reads what the last one wrote
-
-enum { LIST_CALLS = 20 };
-
-static spy_command_list *record_chain(calls *c) {
-    spy_command_list *list = spy_create_command_list(c->w->device, NULL);
-    for (size_t i = 0; i < LIST_CALLS; ++i)
-        spy_list_call(list, c->advance,
-                      SPY_ARGS(spy_arg_tensor("x", c->out[i % 2]), spy_arg_f32("a", 1), spy_arg_f32("b", 1),
-                               spy_arg_tensor("_result", c->out[(i + 1) % 2])));
-    spy_list_finish(list);
-    spy_list_submit(list);
-    spy_list_submit(list); // on CUDA this makes the graph
-    return list;
-}
-
-// `changes`: call 7 gets another number before each submission.
-static void measure_list(calls *c, spy_command_list *list, const char *item, bool changes) {
-    enum { ROUNDS = 7 };
-    world *w = c->w;
-    const size_t count = w->quick ? 50 : 2000;
-    double issue_us[ROUNDS], total_us[ROUNDS];
-    uint64_t allocated = 0, malloced = 0;
-    char name[64], note[NOTE_BYTES];
-    for (int round = -2; round < ROUNDS; ++round) {
-        double sum = 0;
-        if (!prepare_outputs(c, true)) break;
-        const uint64_t allocations_before = allocations, mallocs_before = mallocs;
-        const double start = bench_now_ns();
-        for (size_t i = 0; i < count; ++i) {
-            if (changes) spy_list_set(list, 7, SPY_ARGS(spy_arg_f32("b", (float)(i % 4))));
-            spy_list_submit(list);
-        }
-        const double issued = bench_now_ns();
-        const uint64_t allocations_after = allocations, mallocs_after = mallocs;
-        spy_wait(w->device);
-        const double end = bench_now_ns();
-        for (size_t i = 0; i < count; ++i) sum += LIST_CALLS - 1 + (changes ? (double)(i % 4) : 1);
-        float data[FLOATS];
-        if (spy_tensor_read(c->out[0], data, sizeof data) != SPY_OK) break;
-        for (size_t i = 0; i < FLOATS; ++i)
-            if ((double)data[i] != (double)i + sum) {
-                bench_fail(&w->out, item, "output[%zu] is %.9g, expected %.9g", i, (double)data[i], (double)i + sum);
-                return;
-            }
-        if (round < 0) continue;
-        issue_us[round] = (issued - start) / (double)count * 1e-3;
-        total_us[round] = (end - start) / (double)count * 1e-3;
-        allocated += allocations_after - allocations_before;
-        malloced += mallocs_after - mallocs_before;
-    }
-    if (!good(w, item)) return;
-    snprintf(note, sizeof note, "%d calls%s, with the wait; %s, %.3f mallocs of this thread", LIST_CALLS,
-             changes ? ", one changed" : "", spy_get_list_info(list).graph ? "a graph" : "no graph",
-             (double)malloced / (double)(count * ROUNDS));
-    bench_report(&w->out, item, "us", total_us, ROUNDS, note);
-    snprintf(name, sizeof name, "%s_issue", item);
-    bench_report(&w->out, name, "us", issue_us, ROUNDS, "a submission");
-    snprintf(name, sizeof name, "%s_allocations", item);
-    bench_report_one(&w->out, name, "", (double)allocated, "in all counted rounds, through spy_allocator");
-}
-
-static void measure_lists(calls *c) {
-    if (!bench_wanted(&c->w->out, "list") && !bench_wanted(&c->w->out, "list_set")) return;
-    spy_command_list *list = record_chain(c);
-    if (!good(c->w, "list")) return;
-    measure_list(c, list, "list", false);
-    measure_list(c, list, "list_set", true);
-    spy_release_command_list(list);
-}
-
-static void measure_all_calls(world *w) {
-    calls c = { .w = w };
-    c.add = spy_find_function(w->module, "add");
-    c.add8 = spy_find_function(w->module, "add8");
-    c.advance = spy_find_function(w->module, "advance");
-    for (uint64_t t = 0; t < 8; ++t) c.in[t] = make_floats(w, SPY_SHAPE(FLOATS), FLOATS, 10 + t);
-    for (size_t t = 0; t < OUTPUTS; ++t) c.out[t] = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(FLOATS), NULL);
-    c.prepared = spy_prepare(c.add, ARGS_OF(c.in[0], c.in[1], c.out[0]), NULL);
-    if (good(w, "issue")) {
-        measure_calls(&c, "issue", NULL, issue_same, 2, 1);
-        measure_calls(&c, "rotating_issue", "rotating", issue_rotating, 2, OUTPUTS);
-        measure_calls(&c, "prepared_issue", "prepared", issue_prepared, 2, OUTPUTS);
-        measure_calls(&c, "chain_issue", "chain", issue_chain, 2, 1);
-        measure_calls(&c, "issue8", NULL, issue_eight, 8, OUTPUTS);
-        measure_round_trips(&c);
-        measure_lists(&c);
-    }
-    spy_release_prepared(c.prepared);
-    for (size_t t = 0; t < 8; ++t) spy_release_tensor(c.in[t]);
-    for (size_t t = 0; t < OUTPUTS; ++t) spy_release_tensor(c.out[t]);
-}
-
-// ---- transfers between plain host arrays and tensors
-
-static void measure_transfers(world *w) {
-    enum { ROUNDS = 6 };
-    double up[ROUNDS], down[ROUNDS];
-    const size_t bytes = (size_t)w->n * sizeof(float), words = bytes / sizeof(uint64_t);
-    uint64_t *back = (uint64_t *)malloc(bytes), *data = (uint64_t *)w->scratch;
-    if (back == NULL) return;
-    for (int round = -1; round < ROUNDS; ++round) {
-        const uint64_t stream = 20 + (uint64_t)(round + 1);
-        for (size_t i = 0; i < words; ++i) data[i] = bench_hash(i, stream);
-        spy_tensor_fill(w->c, POISON);
-        spy_wait(w->device);
-        double start = bench_now_ns();
-        spy_tensor_write(w->c, data, bytes);
-        spy_wait(w->device);
-        if (round >= 0) up[round] = (double)bytes / (bench_now_ns() - start);
-        memset(back, 0xCD, bytes);
-        start = bench_now_ns();
-        spy_tensor_read(w->c, back, bytes);
-        if (round >= 0) down[round] = (double)bytes / (bench_now_ns() - start);
-        if (!good(w, "upload")) break;
-        if (memcmp(back, data, bytes) != 0) {
-            bench_fail(&w->out, "upload", "what came back differs");
-            break;
-        }
-        if (round < ROUNDS - 1) continue;
-        bench_report(&w->out, "upload", "GB/s", up, ROUNDS, "plain array to tensor, and a wait");
-        bench_report(&w->out, "download", "GB/s", down, ROUNDS, "tensor to plain array");
-    }
-    free(back);
-}
-
-// ---- cold start
-
-typedef struct options {
-    const char *program, *backend, *slang, *json, *only, *dump;
-    uint32_t adapter;
-    int size; // 1: quick, 2: full
-    bool cold;
-} options;
-
-static bool create(world *w, const options *o) {
-    const spy_device_desc desc = {
-        .backend = find_backend(o->backend),
-        .adapter = o->adapter,
-        .log = { .func = spy_log_stderr },
-        .allocator = { .allocate = count_allocate, .reallocate = count_reallocate, .free = count_free },
-        .dump_directory = o->dump,
-    };
-    w->device = spy_create_device(&desc);
-    if (w->device != NULL) return true;
-    bench_fail(&w->out, "device", "%s", spy_take_error(NULL).message);
-    return false;
-}
-
-static bool load(world *w, const options *o) {
-    w->module = spy_load_module(w->device, &(spy_module_desc){ .path = o->slang });
-    if (w->module == NULL) good(w, "module");
-    return w->module != NULL;
-}
-
-static bool same(world *w, const char *item, spy_tensor *tensor, const float *expected, size_t count) {
-    float got[64] = { 0 };
-    if (spy_tensor_read(tensor, got, count * sizeof *got) != SPY_OK) return good(w, item);
-    for (size_t i = 0; i < count; ++i)
-        if (!(got[i] - expected[i] <= 1e-4f && expected[i] - got[i] <= 1e-4f)) {
-            bench_fail(&w->out, item, "scalar %zu is %.9g, expected %.9g", i, (double)got[i],
-                       (double)expected[i]);
-            return false;
-        }
-    return true;
-}
-
-// In a process of its own with no cache: the first result, then five signatures that are new.
-static void run_cold(world *w, const options *o) {
-    float x[FLOATS], sum[FLOATS], half_sum[FLOATS], eight[FLOATS], shaded[30], albedo[30], back[FLOATS];
-    int32_t ints[FLOATS], int_back[FLOATS];
-    for (size_t i = 0; i < FLOATS; ++i) {
-        x[i] = bench_float(i, 30), sum[i] = x[i] + x[i], half_sum[i] = x[i] + 0.5f, eight[i] = 8 * x[i],
-        back[i] = -77;
-        ints[i] = (int32_t)i, int_back[i] = -77;
-    }
-    for (size_t i = 0; i < 30; ++i)
-        albedo[i] = albedo_of((int64_t)i), shaded[i] = (float)brdf((double)albedo[i]);
-
-    const double start = bench_now_ns();
-    if (!create(w, o)) return;
-    const double created = bench_now_ns();
-    if (!load(w, o)) return;
-    spy_function *add = spy_find_function(w->module, "add");
-    const double loaded = bench_now_ns();
-    spy_tensor *in = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(FLOATS), x), *out = NULL;
-    spy_call(add,
-             SPY_ARGS(spy_arg_tensor("a", in), spy_arg_tensor("b", in), spy_out_tensor("_result", &out)));
-    spy_tensor_read(out, back, sizeof back);
-    const double end = bench_now_ns();
-    if (!good(w, "first_result")) return;
-    if (memcmp(back, sum, sizeof back) != 0) {
-        bench_fail(&w->out, "first_result", "wrong values");
-        return;
-    }
-    bench_report_one(&w->out, "first_result", "s", (end - start) * 1e-9,
-                     "fresh process: device, module, first call, read");
-    bench_report_one(&w->out, "cold_device", "s", (created - start) * 1e-9, "");
-    bench_report_one(&w->out, "cold_module", "s", (loaded - created) * 1e-9, "libslang's load included");
-    bench_report_one(&w->out, "cold_call", "s", (end - loaded) * 1e-9, "");
-
-    double seconds[5];
-    spy_tensor *made[5] = { NULL };
-    spy_tensor *in2 = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(4, FLOATS / 4), x);
-    spy_tensor *in_int = make_tensor(w, SPY_INT32, SPY_SHAPE(FLOATS), ints);
-    spy_tensor *in3 = spy_create_tensor(
-        w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(10), .type = "float3", .data = albedo });
-    spy_function *add8 = spy_find_function(w->module, "add8"),
-                 *add_int = spy_find_function(w->module, "add_int");
-    spy_function *shade = spy_find_function(w->module, "brdf");
-    spy_wait(w->device);
-    spy_arg shade_list[5];
-    spy_args shade_args = brdf_args(shade_list, in3, NULL);
-    shade_list[4] = spy_out_tensor("_result", &made[3]);
-    const spy_arg i = spy_arg_tensor(NULL, in);
-    const spy_args lists[5] = {
-        SPY_ARGS(spy_arg_tensor("a", in), spy_arg_f32("b", 0.5f), spy_out_tensor("_result", &made[0])),
-        SPY_ARGS(spy_arg_tensor("a", in2), spy_arg_tensor("b", in2), spy_out_tensor("_result", &made[1])),
-        SPY_ARGS(spy_arg_tensor("a", in_int), spy_arg_tensor("b", in_int),
-                 spy_out_tensor("_result", &made[2])),
-        shade_args,
-        SPY_ARGS(i, i, i, i, i, i, i, i, spy_out_tensor("_result", &made[4])),
-    };
-    spy_function *functions[5] = { add, add, add_int, shade, add8 };
-    for (size_t s = 0; s < 5; ++s) {
-        const double begun = bench_now_ns();
-        spy_call(functions[s], lists[s]);
-        spy_wait(w->device);
-        seconds[s] = (bench_now_ns() - begun) * 1e-9;
-    }
-    if (!good(w, "new_signature")) return;
-    if (!same(w, "new_signature", made[0], half_sum, FLOATS) ||
-        !same(w, "new_signature", made[1], sum, FLOATS) || !same(w, "new_signature", made[3], shaded, 30) ||
-        !same(w, "new_signature", made[4], eight, FLOATS))
-        return;
-    spy_tensor_read(made[2], int_back, sizeof int_back);
-    for (size_t s = 0; s < FLOATS; ++s)
-        if (int_back[s] != 2 * ints[s])
-            bench_fail(&w->out, "new_signature", "int %zu is %d", s, (int)int_back[s]);
-    char note[NOTE_BYTES];
-    snprintf(note, sizeof note, "add(t1,s) %.3f, add(t2,t2) %.3f, add_int %.3f, brdf %.3f, add8 %.3f",
-             seconds[0], seconds[1], seconds[2], seconds[3], seconds[4]);
-    bench_report(&w->out, "new_signature", "s", seconds, 5, note);
-    bench_report_one(&w->out, "new_signature_max", "s", seconds[4], "the slowest of five"); // sorted by now
-}
-
-// Run this program again as --cold, with every disk cache off or in a folder that does not exist yet.
-static void spawn_cold(world *w, const options *o) {
-    char folder[] = "/tmp/spy-bench-XXXXXX", adapter[16];
-    if (mkdtemp(folder) == NULL) {
-        bench_fail(&w->out, "first_result", "no temporary folder");
-        return;
-    }
-    snprintf(adapter, sizeof adapter, "%u", (unsigned)o->adapter);
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        setenv("XDG_CACHE_HOME", folder, 1);
-        setenv("__GL_SHADER_DISK_CACHE", "0", 1);
-        setenv("__GL_SHADER_DISK_CACHE_PATH", folder, 1);
-        setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
-        execl("/proc/self/exe", o->program, "--cold", "--backend", o->backend, "--adapter", adapter,
-              "--slang", o->slang, o->json != NULL ? "--json" : (char *)NULL, o->json, (char *)NULL);
-        _exit(127);
-    }
-    int status = 1;
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-        bench_fail(&w->out, "first_result", "the fresh process ended with status 0x%x", (unsigned)status);
-    const pid_t cleaner = fork();
-    if (cleaner == 0) {
-        execlp("rm", "rm", "-rf", folder, (char *)NULL);
-        _exit(127);
-    }
-    if (cleaner > 0) waitpid(cleaner, &status, 0);
-}
+#include "bench_transfers.h"
+#include "bench_cold.h"
 
 // ---- all of it
 
-static void run_warm(world *w, const options *o) {
+static void run_warm(world *w, const settings *o) {
     if (!create(w, o)) return;
     const spy_device_info info = spy_get_device_info(w->device);
     w->features = info.features;
@@ -837,12 +451,13 @@ static void run_warm(world *w, const options *o) {
         bench_fail(&w->out, "device", "out of host memory");
         return;
     }
+    if (find_backend(o->backend) == spy_cuda_backend()) open_raw(w);
     measure_all_calls(w); // before anything large is allocated
     w->a = make_floats(w, SPY_SHAPE(w->n), w->n, 0);
     w->b = make_floats(w, SPY_SHAPE(w->n), w->n, 1);
     w->c = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(w->n), NULL);
     if (good(w, "add")) measure_floats(w);
-    if (bench_wanted(&w->out, "upload")) measure_transfers(w);
+    if (bench_wanted(&w->out, "upload_pinned")) measure_transfers(w);
     spy_release_tensor(w->a), spy_release_tensor(w->b), spy_release_tensor(w->c);
     measure_gradients(w);
     if (bench_wanted(&w->out, "brdf")) measure_brdf(w);
@@ -851,7 +466,7 @@ static void run_warm(world *w, const options *o) {
     if (bench_wanted(&w->out, "add_f64")) measure_type(w, "add_f64", SPY_FLOAT64, SPY_FEATURE_FLOAT64);
 }
 
-static bool read_options(options *o, int argc, char **argv) {
+static bool read_settings(settings *o, int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--quick") == 0) o->size = 1;
@@ -873,14 +488,14 @@ static bool read_options(options *o, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    options o = { .program = argv[0], .backend = "vk" };
+    settings o = { .program = argv[0], .backend = "vk" };
     char slang[4096];
     const char *slash =
         strrchr(__FILE__, '/'); // bench.slang lies beside this file; run it from the repository's root
     snprintf(slang, sizeof slang, "%.*sbench.slang", slash != NULL ? (int)(slash - __FILE__ + 1) : 0,
              __FILE__);
     o.slang = slang;
-    if (!read_options(&o, argc, argv)) {
+    if (!read_settings(&o, argc, argv)) {
         fprintf(stderr, "usage: bench [--backend vk|cuda|d3d12] [--adapter N] [--json FILE] [--quick | "
                         "--full] [--only TEXT]"
                         " [--dump DIR] [--slang FILE]\n");

@@ -1,4 +1,4 @@
-// What both benchmark programs need: a clock, medians, random values, and results as lines of JSON.
+// What the benchmark programs need: a clock, medians, random values, and results as lines of JSON.
 //
 // One result is one line, written at once, so that a crash in a later work loses nothing:
 //   {"item": "add", "unit": "GB/s", "value": 4012.5, "min": 3990.1, "max": 4020.0, "samples": 20, "note": ""}
@@ -14,6 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define FLOATS 32      // of a tiny tensor
+#define OUTPUTS 16     // tensors that a loop of calls writes in turn
+#define LIST_CALLS 20  // of a list or graph: y = x * 1 + 1, each of which reads what the last one wrote
+#define LIST_CHANGED 7 // the one that may get another number than 1 to add
 
 typedef struct bench {
     FILE *json;       // NULL: only the text on stdout
@@ -43,6 +48,16 @@ static inline uint64_t bench_hash(uint64_t i, uint64_t stream) {
 // In [-1, 1), a multiple of 2^-20: sums of a few are exact in float32, and none is denormal.
 static inline float bench_float(uint64_t i, uint64_t stream) {
     return (float)((int32_t)(bench_hash(i, stream) >> 43) - (1 << 20)) / (float)(1 << 20);
+}
+
+// The number that call LIST_CHANGED adds in submission i, and what `count` submissions add altogether.
+static inline float bench_list_number(size_t i) {
+    return (float)(i % 4);
+}
+static inline size_t bench_list_sum(size_t count, bool changes) {
+    size_t sum = 0;
+    for (size_t i = 0; i < count; ++i) sum += LIST_CALLS - 1 + (changes ? (size_t)bench_list_number(i) : 1);
+    return sum;
 }
 
 static inline void bench_json_text(FILE *f, const char *text) {

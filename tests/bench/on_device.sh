@@ -5,8 +5,11 @@
 #
 # BACKEND=cuda: the same for the CUDA backend, which needs no loader; NVRTC is looked for on the machine, torch's among others.
 #
-# Environment: LIMIT; TEST_SECONDS for all tests together (170; 0: none); SPY_TEST_SIZE (normal) and SPY_TEST_SEED for the
-# tests; BENCH_ARGS for tests/bench/run, BENCH=0 for none; CC.
+# SANITIZER=memcheck (racecheck, initcheck, synccheck; BACKEND=cuda): each test runs under that tool of compute-sanitizer, and
+# fails if it finds anything. Tests provoke errors of the driver on purpose: those are not counted. One more line a test.
+#
+# Environment: LIMIT; TEST_SECONDS for all tests together (170; 0: none), JOBS of them at a time (1); SPY_TEST_SIZE (normal)
+# and SPY_TEST_SEED for the tests; SANITIZER_ARGS, instead of those below; BENCH_ARGS for tests/bench/run, BENCH=0 for none; CC.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 SECONDS=0
@@ -19,6 +22,16 @@ limit=${LIMIT:-530}
 test_seconds=${TEST_SECONDS:-170}
 cc=${CC:-gcc}
 backend=${BACKEND:-vk}
+jobs=${JOBS:-1}
+under=() # what tests run under
+if [ -n "${SANITIZER:-}" ]; then
+    # shellcheck disable=SC2206
+    under=(/usr/local/cuda/bin/compute-sanitizer --tool "$SANITIZER" --error-exitcode 9 ${SANITIZER_ARGS:---report-api-errors no --print-limit 20})
+    if [ "$backend" != cuda ] || [ ! -x "${under[0]}" ]; then
+        echo "SANITIZER needs BACKEND=cuda and ${under[0]}"
+        exit 2
+    fi
+fi
 say() { echo "== $(printf %3d $SECONDS) s  $*"; }
 
 unpack() { # ARCHIVE FOLDER
@@ -79,30 +92,45 @@ find_nvrtc() {
     echo "NVRTC: ${SLANGPY_NVRTC_LIBRARY:-none found}"
 }
 
+# run_test NAME END: one test within the seconds up to END. What it said is left in NAME.txt, what is to be told in NAME.report.
+run_test() {
+    local name=$1 log=$work/gpu/$1.txt left=$(($2 - SECONDS)) status=0 start=$SECONDS seed found
+    if [ ! -x "$work/gpu/$name" ]; then
+        echo "FAILED   $name: not compiled"
+        return
+    fi
+    if [ $left -lt 5 ]; then
+        echo "LEFT OUT $name: the tests' time is up"
+        return
+    fi
+    timeout -k 5 $left ${under[@]+"${under[@]}"} "$work/gpu/$name" >"$log" 2>&1 || status=$?
+    say "$name: $((SECONDS - start)) s"
+    if [ ${#under[@]} != 0 ]; then
+        seed=$(grep -oiE -m1 'seed[ =:]+(0x)?[0-9a-f]+' "$log")
+        found=$(grep -oE '(ERROR|RACECHECK) SUMMARY.*' "$log" | paste -sd ';') # one a process
+        echo "$SANITIZER $name: ${seed:-no seed}: ${found:-no summary}: exit status $status"
+    fi
+    if [ $status = 0 ]; then
+        grep -E '^\[  (PASSED|SKIPPED)|seed|passed' "$log" | tail -12
+    else
+        echo "FAILED   $name: exit status $status"
+        tail -c 3000 "$log"
+    fi
+}
+
 run_tests() {
-    local name left status
-    local end=$((SECONDS + test_seconds))
+    local name end=$((SECONDS + test_seconds))
     for name in "${tests[@]}"; do
-        if [ ! -x "$work/gpu/$name" ]; then
-            echo "FAILED   $name: not compiled"
-            continue
-        fi
-        left=$((end - SECONDS))
-        if [ $left -lt 5 ]; then
-            echo "LEFT OUT $name: the tests' time is up"
-            continue
-        fi
-        say "$name"
-        timeout -k 5 $left "$work/gpu/$name" >"$work/gpu/$name.txt" 2>&1
-        status=$?
-        { echo "==== $name, exit status $status"; cat "$work/gpu/$name.txt"; } >>"$OUT/tests.txt"
-        if [ $status = 0 ]; then
-            grep -E '^\[  (PASSED|SKIPPED)|seed|passed' "$work/gpu/$name.txt" | tail -12
-        else
-            echo "FAILED   $name: exit status $status"
-            tail -c 3000 "$work/gpu/$name.txt"
-        fi
+        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+        rm -f "$work/gpu/$name.txt"
+        { run_test "$name" $end >"$work/gpu/$name.report" 2>&1; cat "$work/gpu/$name.report"; } &
     done
+    wait
+    for name in "${tests[@]}"; do
+        printf '==== %s\n' "$name"
+        cat "$work/gpu/$name.report"
+        if [ -e "$work/gpu/$name.txt" ]; then cat "$work/gpu/$name.txt"; fi
+    done >"$OUT/tests.txt"
 }
 
 main() {
@@ -142,7 +170,6 @@ main() {
     fi
     export SPY_TEST_SIZE=${SPY_TEST_SIZE:-normal} XDG_CACHE_HOME=$work/cache SPIRV_VAL=$carry/bin/spirv-val
     if [ "$test_seconds" -gt 0 ]; then
-        rm -f "$OUT/tests.txt"
         run_tests
     fi
     if [ "${BENCH:-1}" = 1 ]; then

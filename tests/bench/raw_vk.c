@@ -40,9 +40,7 @@ static const uint32_t add_spirv[] = {
     0x00000004, 0x000100fd, 0x00010038
 };
 
-#define FLOATS 32        // of one tiny tensor
 #define TINY_SPACING 256 // bytes from one tiny tensor to the next
-#define OUTPUTS 16       // rotating ones
 #define RING_BYTES (16u << 20)
 
 typedef struct buffer {
