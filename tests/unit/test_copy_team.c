@@ -6,27 +6,10 @@
 #ifdef SPY_TEST_SPLIT
 #include "base/base.h"
 #endif
-#include <dlfcn.h>
-#include <pthread.h>
+#include "thread_limit.h"
 #include <sys/sysinfo.h>
 
 #define MIB ((size_t)1 << 20)
-
-// >>threads that cannot be started
-
-static int start_tries;      // of this program, in all
-static int start_limit = -1; // so many more can be started; negative: any number
-
-// Takes the C library's place in this program.
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*func)(void *), void *arg) {
-    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    void *symbol = dlsym(RTLD_NEXT, "pthread_create");
-    __atomic_add_fetch(&start_tries, 1, __ATOMIC_RELAXED);
-    if (start_limit == 0) return 11; // EAGAIN
-    if (start_limit > 0) start_limit--;
-    memcpy(&create, &symbol, sizeof create);
-    return create(thread, attributes, func, arg);
-}
 
 // >>random numbers of one thread
 
