@@ -988,8 +988,12 @@ typedef struct spyi_cu_driver {
 #define SPYI_CUDA_BATCH_BYTES (4u << 20)        // the same for bytes of its pages
 #define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // of pinned memory for small uploads and parameters in memory
 #define SPYI_CUDA_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
+#ifndef SPYI_CUDA_STAGING_SIZE
 #define SPYI_CUDA_STAGING_SIZE ((size_t)16 << 20)
-#define SPYI_CUDA_STAGING_COUNT 4u
+#endif
+#ifndef SPYI_CUDA_STAGING_COUNT
+#define SPYI_CUDA_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
+#endif
 #define SPYI_CUDA_RECENT 8u // kernels that are named when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
@@ -3387,8 +3391,8 @@ SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *base, spyi_graph *handle) {
 // >>cuda/transfer.c -----------------------------------------------------------------------------------------
 
 // Copies, fills, and host memory to and from the device. Uploads go through the stream in the order of work, by pinned
-// memory; downloads wait for what they read and no more, on a stream of their own. Large ones run in pieces: the CPU copies
-// one, with several threads, while the GPU transfers another. Host memory that the program has pinned goes without.
+// memory; downloads wait for what they read and no more, on a stream of their own. Large ones run in pieces: a copy team
+// of the CPU copies some while the GPU transfers others. Host memory that the program has pinned goes without.
 
 // >>staging
 
@@ -3423,6 +3427,11 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
     }
     return result == SPYI_CU_OK ? SPY_OK
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
+}
+
+// Of `left` bytes, those that go through one staging buffer.
+static size_t spyi_cuda_piece(uint64_t left) {
+    return left < SPYI_CUDA_STAGING_SIZE ? (size_t)left : SPYI_CUDA_STAGING_SIZE;
 }
 
 static spy_status spyi_cuda_moved(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
@@ -3488,25 +3497,39 @@ static spy_status spyi_cuda_upload_pinned(spyi_cuda_gpu *gpu, spyi_cu_pointer to
     return spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
 }
 
+// A piece goes to the GPU when the next one has been posted: so the team has always something to copy.
 static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const char *data,
                                           uint64_t size, spyi_text *error) {
+    spyi_copy_team team;
+    uint64_t posted = 0, sent = 0; // bytes
+    uint32_t pieces = 0;           // posted
+    spyi_cuda_staging *last = NULL;
     spy_status status = SPY_OK;
-    while (size > 0 && status == SPY_OK) {
-        spyi_cuda_staging *staging = &gpu->upload[gpu->upload_next];
-        size_t piece = size < SPYI_CUDA_STAGING_SIZE ? (size_t)size : SPYI_CUDA_STAGING_SIZE;
-        spyi_cu_result result;
-        gpu->upload_next = (gpu->upload_next + 1) % SPYI_CUDA_STAGING_COUNT;
-        status = spyi_cuda_ready(gpu, staging, piece, error);
-        if (status != SPY_OK) return status;
-        spyi_copy_memory(staging->host, data, piece);
-        result = gpu->cu.MemcpyHtoDAsync(to, staging->host, piece, gpu->stream);
-        if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(staging->event, gpu->stream);
-        staging->used = true;
-        status = spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
-        to += piece;
-        data += piece;
-        size -= piece;
+    spyi_copy_begin(&team, spyi_copy_threads((size_t)size), false);
+    while (sent < size && status == SPY_OK) {
+        spyi_cuda_staging *next = &gpu->upload[gpu->upload_next];
+        size_t piece = spyi_cuda_piece(size - posted);
+        if (piece > 0) {
+            status = spyi_cuda_ready(gpu, next, piece, error);
+            if (status != SPY_OK) break;
+            spyi_copy_post(&team, next->host, data + posted, piece);
+            gpu->upload_next = (gpu->upload_next + 1) % SPYI_CUDA_STAGING_COUNT;
+            posted += piece;
+            pieces++;
+        }
+        if (last != NULL) {
+            size_t ready = spyi_cuda_piece(size - sent);
+            spyi_cu_result result;
+            spyi_copy_wait(&team, piece > 0 ? pieces - 1 : pieces);
+            result = gpu->cu.MemcpyHtoDAsync(to + sent, last->host, ready, gpu->stream);
+            if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(last->event, gpu->stream);
+            last->used = true;
+            status = spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
+            sent += ready;
+        }
+        last = next;
     }
+    spyi_copy_end(&team);
     return status;
 }
 
@@ -3546,18 +3569,20 @@ SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_
     return SPY_OK;
 }
 
-// Pieces through pinned memory, on `stream`.
+// Pieces through pinned memory, on `stream`: the GPU has half of the buffers, the team the others.
 static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from,
                                             uint64_t size, spyi_cu_stream stream, spyi_text *error) {
-    uint64_t asked = 0, done = 0; // bytes
-    uint32_t ask = 0, take = 0;   // pieces
+    spyi_copy_team team;
+    uint64_t asked = 0, taken = 0; // bytes
+    uint32_t ask = 0, take = 0;    // pieces
     spy_status status = SPY_OK;
-    while (done < size && status == SPY_OK) {
-        if (asked < size && ask - take < SPYI_CUDA_STAGING_COUNT) {
-            spyi_cuda_staging *staging = &gpu->download[ask++ % SPYI_CUDA_STAGING_COUNT];
-            size_t piece =
-                size - asked < SPYI_CUDA_STAGING_SIZE ? (size_t)(size - asked) : SPYI_CUDA_STAGING_SIZE;
+    spyi_copy_begin(&team, spyi_copy_threads((size_t)size), true);
+    while (taken < size && status == SPY_OK) {
+        if (asked < size && ask - take < SPYI_CUDA_STAGING_COUNT / 2) {
+            spyi_cuda_staging *staging = &gpu->download[ask % SPYI_CUDA_STAGING_COUNT];
+            size_t piece = spyi_cuda_piece(size - asked);
             spyi_cu_result result;
+            if (ask >= SPYI_CUDA_STAGING_COUNT) spyi_copy_wait(&team, ask + 1 - SPYI_CUDA_STAGING_COUNT);
             status = spyi_cuda_ready(gpu, staging, piece, error);
             if (status != SPY_OK) break;
             result = gpu->cu.MemcpyDtoHAsync(staging->host, from + asked, piece, stream);
@@ -3565,15 +3590,17 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
             staging->used = true;
             status = spyi_cuda_moved(gpu, result, "cuMemcpyDtoHAsync", error);
             asked += piece;
+            ask++;
         } else {
-            spyi_cuda_staging *staging = &gpu->download[take++ % SPYI_CUDA_STAGING_COUNT];
-            size_t piece =
-                size - done < SPYI_CUDA_STAGING_SIZE ? (size_t)(size - done) : SPYI_CUDA_STAGING_SIZE;
+            spyi_cuda_staging *staging = &gpu->download[take % SPYI_CUDA_STAGING_COUNT];
+            size_t piece = spyi_cuda_piece(size - taken);
             status = spyi_cuda_ready(gpu, staging, piece, error); // waits for the transfer
-            if (status == SPY_OK) spyi_copy_memory(data + done, staging->host, piece);
-            done += piece;
+            if (status == SPY_OK) spyi_copy_post(&team, data + taken, staging->host, piece);
+            taken += piece;
+            take++;
         }
     }
+    spyi_copy_end(&team);
     return status;
 }
 

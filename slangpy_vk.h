@@ -812,8 +812,12 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 #define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
+#ifndef SPYI_VK_STAGING_SIZE
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
-#define SPYI_VK_STAGING_COUNT 4u
+#endif
+#ifndef SPYI_VK_STAGING_COUNT
+#define SPYI_VK_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
+#endif
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
 #define SPYI_VK_LABELS 8u        // open debug labels that are shown
@@ -3482,7 +3486,8 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 
 // Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory;
 // downloads go through a lane of their own (a copy engine's queue where there is one), so that they wait for
-// what they read and no more. Large ones run in pieces: the CPU copies one while the GPU transfers another.
+// what they read and no more. Large ones run in pieces: a copy team of the CPU copies some while the GPU
+// transfers others.
 
 // >>uploads
 
@@ -3534,32 +3539,65 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     return status;
 }
 
+// Part of an upload, in a staging buffer.
+typedef struct spyi_vk_piece {
+    spyi_vk_staging *staging;
+    size_t at, size; // bytes in it
+} spyi_vk_piece;
+
+// Up to `size` bytes from `data`, for the team to copy.
+static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const char *data, uint64_t size,
+                               spyi_vk_piece *piece, spyi_text *error) {
+    spy_status status = spyi_vk_take_staging(gpu, size, &piece->staging, error);
+    if (status != SPY_OK) return status;
+    piece->at = piece->staging->used;
+    piece->size = piece->staging->chunk.size - piece->at;
+    if (size < piece->size) piece->size = (size_t)size;
+    spyi_copy_post(team, (char *)piece->staging->chunk.mapped + piece->at, data, piece->size);
+    piece->staging->used = spyi_align(piece->at + piece->size, 16);
+    return SPY_OK;
+}
+
+static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
+                               const spyi_vk_piece *piece, bool barrier, spyi_text *error) {
+    spy_status status;
+    piece->staging->number = gpu->open;
+    status = spyi_vk_copy_buffer(gpu, to->handle, offset, piece->staging->chunk.handle, piece->at,
+                                 piece->size, barrier, error);
+    // Large pieces start at once, so that the GPU transfers while the team copies the next one.
+    if (status == SPY_OK && piece->size >= ((size_t)1 << 20))
+        status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
+    return status;
+}
+
+// A piece goes to the GPU when the next one has been posted: so the team has always something to copy.
 static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                         const void *data, uint64_t size, bool barrier, spyi_text *error) {
-    const char *from = (const char *)data;
-    while (size > 0) {
-        spyi_vk_staging *staging;
-        size_t piece, at;
-        spy_status status = spyi_vk_take_staging(gpu, size, &staging, error);
-        if (status != SPY_OK) return status;
-        at = staging->used;
-        piece = staging->chunk.size - at;
-        if (size < piece) piece = (size_t)size;
-        spyi_copy_memory((char *)staging->chunk.mapped + at, from, piece);
-        staging->used = spyi_align(at + piece, 16);
-        staging->number = gpu->open;
-        status =
-            spyi_vk_copy_buffer(gpu, to->handle, offset, staging->chunk.handle, at, piece, barrier, error);
-        // Large pieces start at once, so that the GPU transfers while the CPU copies the next one.
-        if (status == SPY_OK && piece >= ((size_t)1 << 20))
-            status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
-        if (status != SPY_OK) return status;
-        barrier = false; // the pieces do not overlap
-        offset += piece;
-        from += piece;
-        size -= piece;
+    spyi_copy_team team;
+    uint64_t posted = 0, sent = 0; // bytes
+    uint32_t pieces = 0;           // posted
+    spyi_vk_piece last, next;
+    spy_status status = SPY_OK;
+    SPYI_VK_ZERO(last);
+    spyi_copy_begin(&team, spyi_copy_threads((size_t)size), false);
+    while (sent < size && status == SPY_OK) {
+        SPYI_VK_ZERO(next);
+        if (posted < size) {
+            status = spyi_vk_post(gpu, &team, (const char *)data + posted, size - posted, &next, error);
+            if (status != SPY_OK) break;
+            posted += next.size;
+            pieces++;
+        }
+        if (last.size > 0) {
+            spyi_copy_wait(&team, next.size > 0 ? pieces - 1 : pieces);
+            status = spyi_vk_send(gpu, to, offset + sent, &last, barrier, error);
+            barrier = false; // the pieces do not overlap
+            sent += last.size;
+        }
+        last = next;
     }
-    return SPY_OK;
+    spyi_copy_end(&team);
+    return status;
 }
 
 SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_chunk *to, uint64_t offset, const void *data,
@@ -3632,27 +3670,32 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     return status;
 }
 
+// The GPU has half of the buffers, the team the others.
 static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from,
                                           uint64_t offset, uint64_t size, uint64_t after, spyi_text *error) {
-    uint64_t asked = 0, done = 0; // bytes
-    uint32_t ask = 0, take = 0;   // pieces
+    spyi_copy_team team;
+    uint64_t asked = 0, taken = 0; // bytes
+    uint32_t ask = 0, take = 0;    // pieces
     spy_status status = SPY_OK;
-    while (done < size && status == SPY_OK) {
-        if (asked < size && ask - take < SPYI_VK_STAGING_COUNT) {
+    spyi_copy_begin(&team, spyi_copy_threads((size_t)size), true);
+    while (taken < size && status == SPY_OK) {
+        if (asked < size && ask - take < SPYI_VK_STAGING_COUNT / 2) {
             uint64_t piece = size - asked < SPYI_VK_STAGING_SIZE ? size - asked : SPYI_VK_STAGING_SIZE;
+            if (ask >= SPYI_VK_STAGING_COUNT) spyi_copy_wait(&team, ask + 1 - SPYI_VK_STAGING_COUNT);
             status = spyi_vk_fetch(gpu, &gpu->download[ask % SPYI_VK_STAGING_COUNT], from, offset + asked,
                                    (size_t)piece, after, error);
             asked += piece;
             ask++;
         } else {
             spyi_vk_staging *staging = &gpu->download[take % SPYI_VK_STAGING_COUNT];
-            uint64_t piece = size - done < SPYI_VK_STAGING_SIZE ? size - done : SPYI_VK_STAGING_SIZE;
+            uint64_t piece = size - taken < SPYI_VK_STAGING_SIZE ? size - taken : SPYI_VK_STAGING_SIZE;
             status = spyi_vk_wait_value(gpu, gpu->lane, staging->number, UINT64_MAX, error);
-            if (status == SPY_OK) spyi_copy_memory(data + done, staging->chunk.mapped, (size_t)piece);
-            done += piece;
+            if (status == SPY_OK) spyi_copy_post(&team, data + taken, staging->chunk.mapped, (size_t)piece);
+            taken += piece;
             take++;
         }
     }
+    spyi_copy_end(&team);
     // After an error the pieces under way must have ended before anybody uses their buffers again.
     if (status != SPY_OK && !gpu->lost) {
         spyi_text ignored;

@@ -54,6 +54,9 @@ SPYI_FN bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value
 typedef struct spyi_mutex {
     void *handle[8];
 } spyi_mutex; // room for a pthread_mutex_t or SRWLOCK
+typedef struct spyi_signal {
+    void *handle[8];
+} spyi_signal; // room for a pthread_cond_t or CONDITION_VARIABLE
 typedef struct spyi_thread {
     void *handle[2];
 } spyi_thread;
@@ -61,18 +64,58 @@ SPYI_FN void spyi_mutex_init(spyi_mutex *m);
 SPYI_FN void spyi_mutex_destroy(spyi_mutex *m);
 SPYI_FN void spyi_mutex_lock(spyi_mutex *m);
 SPYI_FN void spyi_mutex_unlock(spyi_mutex *m);
+SPYI_FN void spyi_signal_init(spyi_signal *s);
+SPYI_FN void spyi_signal_destroy(spyi_signal *s);
+SPYI_FN void spyi_signal_wait(spyi_signal *s, spyi_mutex *m); // m is held; may return without a signal
+SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang, stb_ds's seed)
 SPYI_FN void spyi_global_unlock(void);
 SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
                                void *arg); // false: no thread could be made
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-// memcpy, by several threads when there is much.
-SPYI_FN void spyi_copy_memory(void *to, const void *from, size_t size);
+SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
+
+// >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
+#ifndef SPYI_COPY_THREADS
+#define SPYI_COPY_THREADS 12u // at most, the caller's with them
+#endif
+#define SPYI_COPY_PIECES 16u // that wait or are being copied
+
+typedef struct spyi_copy_piece {
+    char *to;
+    const char *from;
+    size_t size, taken, copied; // bytes
+} spyi_copy_piece;
+
+typedef struct spyi_copy_team {
+    spyi_mutex lock;                          // guards the pieces, their counts and `ending`
+    spyi_signal more, done;                   // to the helpers, to the caller
+    uint32_t threads;                         // wanted, the caller's with them
+    bool stream;                              // past the cache
+    bool ending;                              // nothing more is posted
+    spyi_copy_piece pieces[SPYI_COPY_PIECES]; // a ring
+    uint32_t posted;                          // pieces so far; of these, from the first on,
+    uint32_t taken, copied;                   // so many have nothing left to take, and are done
+    uint32_t started, to_start;               // helpers
+    spyi_thread helpers[SPYI_COPY_THREADS];
+} spyi_copy_team;
+
+// How many threads are worth their start for a transfer of `size` bytes.
+SPYI_FN uint32_t spyi_copy_threads(size_t size);
+// No thread is started yet. From here to the end one thread uses the team, which stays where it is. `stream`: the targets
+// are not read soon, so that copies by several threads go past the cache.
+SPYI_FN void spyi_copy_begin(spyi_copy_team *team, uint32_t threads, bool stream);
+// A memcpy() that has only been begun. Copies when SPYI_COPY_PIECES are not done yet.
+SPYI_FN void spyi_copy_post(spyi_copy_team *team, void *to, const void *from, size_t size);
+// Copies until the first `pieces` that were posted are done.
+SPYI_FN void spyi_copy_wait(spyi_copy_team *team, uint32_t pieces);
+// Until all are; the threads have ended.
+SPYI_FN void spyi_copy_end(spyi_copy_team *team);
 
 // >>text: a growable string on the process allocator, for cold paths. Zero is empty.
 typedef struct spyi_text {

@@ -1,4 +1,4 @@
-// The machine: atomics, mutexes, threads and the clock, by POSIX or Win32.
+// The machine: atomics, mutexes, signals, threads, processors and the clock, by POSIX or Win32.
 #include "base/base.h"
 
 #ifdef _WIN32
@@ -12,6 +12,7 @@
 #else
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 #endif
 
 // >>atomics
@@ -106,6 +107,26 @@ void spyi_global_unlock(void) {
     ReleaseSRWLockExclusive(&spyi_global_mutex);
 }
 
+// >>signals
+typedef char spyi_signal_has_room[sizeof(CONDITION_VARIABLE) <= sizeof(spyi_signal) ? 1 : -1];
+
+void spyi_signal_init(spyi_signal *s) {
+    memset(s, 0, sizeof *s);
+    InitializeConditionVariable((CONDITION_VARIABLE *)(void *)s);
+}
+
+void spyi_signal_destroy(spyi_signal *s) {
+    (void)s;
+}
+
+void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
+    SleepConditionVariableSRW((CONDITION_VARIABLE *)(void *)s, (SRWLOCK *)(void *)m, INFINITE, 0);
+}
+
+void spyi_signal_all(spyi_signal *s) {
+    WakeAllConditionVariable((CONDITION_VARIABLE *)(void *)s);
+}
+
 // >>threads
 static DWORD WINAPI spyi_thread_main(LPVOID start) {
     spyi_run_start_info(start);
@@ -125,6 +146,12 @@ void spyi_thread_join(spyi_thread *t) {
     WaitForSingleObject((HANDLE)t->handle[0], INFINITE);
     CloseHandle((HANDLE)t->handle[0]);
     t->handle[0] = NULL;
+}
+
+uint32_t spyi_processor_count(void) {
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwNumberOfProcessors > 0 ? (uint32_t)info.dwNumberOfProcessors : 1u;
 }
 
 // >>clock
@@ -171,6 +198,26 @@ void spyi_global_unlock(void) {
     pthread_mutex_unlock(&spyi_global_mutex);
 }
 
+// >>signals
+typedef char spyi_signal_has_room[sizeof(pthread_cond_t) <= sizeof(spyi_signal) ? 1 : -1];
+
+void spyi_signal_init(spyi_signal *s) {
+    memset(s, 0, sizeof *s);
+    pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
+}
+
+void spyi_signal_destroy(spyi_signal *s) {
+    pthread_cond_destroy((pthread_cond_t *)(void *)s);
+}
+
+void spyi_signal_wait(spyi_signal *s, spyi_mutex *m) {
+    pthread_cond_wait((pthread_cond_t *)(void *)s, (pthread_mutex_t *)(void *)m);
+}
+
+void spyi_signal_all(spyi_signal *s) {
+    pthread_cond_broadcast((pthread_cond_t *)(void *)s);
+}
+
 // >>threads
 static void *spyi_thread_main(void *start) {
     spyi_run_start_info(start);
@@ -195,6 +242,11 @@ void spyi_thread_join(spyi_thread *t) {
     memcpy(&thread, t->handle, sizeof thread);
     pthread_join(thread, NULL);
     memset(t, 0, sizeof *t);
+}
+
+uint32_t spyi_processor_count(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (uint32_t)count : 1u;
 }
 
 // >>clock
@@ -223,43 +275,3 @@ uint64_t spyi_time_ns(void) {
 }
 
 #endif
-
-// >>copying by several threads
-
-#define SPYI_COPY_THREADS 12u                // an H200's host: 7.5 GB/s with one, 17 with 4, 21 with 8
-#define SPYI_COPY_PARALLEL ((size_t)4 << 20) // from here on one thread's memcpy is the slowest part of a transfer
-
-typedef struct spyi_copy_job {
-    char *to;
-    const char *from;
-    size_t size;
-    spyi_thread thread;
-    bool started;
-} spyi_copy_job;
-
-static void spyi_copy_part(void *arg) {
-    spyi_copy_job *job = (spyi_copy_job *)arg;
-    memcpy(job->to, job->from, job->size);
-}
-
-// One that cannot be started has its part copied here.
-SPYI_FN void spyi_copy_memory(void *to, const void *from, size_t size) {
-    spyi_copy_job jobs[SPYI_COPY_THREADS];
-    size_t part = spyi_align(size / SPYI_COPY_THREADS, 4096), begin = 0;
-    if (size < SPYI_COPY_PARALLEL) {
-        memcpy(to, from, size);
-        return;
-    }
-    for (uint32_t i = 0; i < SPYI_COPY_THREADS; i++) {
-        bool last = i + 1 == SPYI_COPY_THREADS;
-        jobs[i].to = (char *)to + begin;
-        jobs[i].from = (const char *)from + begin;
-        jobs[i].size = last ? size - begin : part;
-        jobs[i].started = !last && spyi_thread_start(&jobs[i].thread, spyi_copy_part, &jobs[i]);
-        if (!jobs[i].started) spyi_copy_part(&jobs[i]);
-        begin += jobs[i].size;
-    }
-    for (uint32_t i = 0; i < SPYI_COPY_THREADS; i++) {
-        if (jobs[i].started) spyi_thread_join(&jobs[i].thread);
-    }
-}

@@ -80,12 +80,21 @@ FAKE(cuMemAlloc_v2, (uint64_t * address, size_t size)) {
 }
 FAKE(cuMemFree_v2, (uint64_t address)) { return give((void *)(uintptr_t)address); }
 FAKE(cuMemGetInfo_v2, (size_t * unused, size_t *total)) { return *unused = *total = (size_t)1 << 30, 0; }
-FAKE(cuMemHostAlloc, (void **memory, size_t size, unsigned flags)) { return (void)flags, take(memory, size); }
+FAKE(cuMemHostAlloc, (void **memory, size_t size, unsigned flags)) {
+    MAY_FAIL("cuMemHostAlloc");
+    return (void)flags, take(memory, size);
+}
 FAKE(cuMemFreeHost, (void *memory)) { return give(memory); }
 FAKE(cuMemHostGetDevicePointer_v2, (uint64_t * address, void *memory, unsigned flags)) { return *address = (uint64_t)(uintptr_t)memory, (void)flags, 0; }
 FAKE(cuMemcpyAsync, (uint64_t to, uint64_t from, size_t size, void *stream)) { return memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size), (void)stream, 0; }
-FAKE(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t size, void *stream)) { return memmove((void *)(uintptr_t)to, from, size), (void)stream, 0; }
-FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream)) { return memmove(to, (void *)(uintptr_t)from, size), (void)stream, 0; }
+FAKE(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t size, void *stream)) {
+    MAY_FAIL("cuMemcpyHtoDAsync_v2");
+    return memmove((void *)(uintptr_t)to, from, size), (void)stream, 0;
+}
+FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream)) {
+    MAY_FAIL("cuMemcpyDtoHAsync_v2");
+    return memmove(to, (void *)(uintptr_t)from, size), (void)stream, 0;
+}
 
 static void fill(uint64_t to, unsigned value, size_t count) {
     for (size_t i = 0; i < count; i++) memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
