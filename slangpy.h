@@ -20740,6 +20740,7 @@ typedef struct spyi_path {
     bool block_is_global; // a constant of the program (push constants); else an argument of the entry point
     bool splits_vectors;  // vectors of 3 and 4 64-bit scalars go scalar by scalar
     bool packs_words;     // small scalars of wide variants go 16 bytes at a time, as uint4
+    uint8_t wide_scalar;  // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
     bool pads_structs;    // a struct fills whole multiples of its alignment, also inside another one
     const char *boolean;  // what bare bools lie in memory as
 } spyi_path;
@@ -20938,10 +20939,10 @@ SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
         // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
         // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
         // parameter would first be copied whole.
-        { true, true, false, false, "uint" },
+        { true, true, false, 8, false, "uint" },
         // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
-        // two accesses of it.
-        { false, false, true, true, "uint8_t" },
+        // two accesses of it. Four doubles a thread are two accesses, each over every second half of the lines.
+        { false, false, true, 4, true, "uint8_t" },
     };
     return &paths[target];
 }
@@ -22167,6 +22168,17 @@ SPYI_FN void spyi_emit_team_body(spyi_emit_state *s) {
 //   flat, float3 in and out, elements a thread:                     1: 3600   2: 3700   4: 3620   8: 3570
 //   wide, float3 in and out, four elements as three float4:         2600; so only CPUs get it
 // lavapipe: structured buffers are 2.4 to 5 times faster than pointers.
+//
+// The same under CUDA (580.159, NVRTC 13.0), 2^26 floats, events round the call; a copy on the device reaches 4200:
+//                                  add  scalar   row  half  uint8 double  every 2nd  A^T + B  3-D, odd sizes  float3
+//   as they are                   4295   4190   4184  4288   4198   4286       2600     1562            1601    4070
+//   groups of 128                 4288   4189   4180  4288   4203   3994       2582     1567             842    4079
+//   groups of 512                 4297   4161   4157  4300   4215   4151       2587     1565            1664    4066
+//   wide: 8 floats, 8 doubles     4053   3767   3809  4295   4201   3325       2445     1477            1604    4062
+//   wide: 4 doubles                                                 4056
+//   flat: 1 element a thread                                                                                    3655
+//         4                                                         4280                                        4016
+// (groups of 128 and 512: double with 4 a thread). Halves and bytes go as uint4, 8 and 16 a thread.
 
 // >>the body
 
@@ -25255,8 +25267,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
-    bool outputs = false;
-    size_t bytes = 0; // of an element over all leaves
+    bool outputs = false, row = true; // row: nothing but elements one after the other
+    size_t bytes = 0, largest = 0;    // of an element over all leaves; of any scalar
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -25266,6 +25278,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
+        row = row && walk[i] == SPYI_WALK_LINEAR;
+        if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
         if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
@@ -25274,6 +25288,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
                                 (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
+    if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     // Strides of vectors count vectors; the last one is read whole.

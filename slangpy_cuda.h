@@ -1137,6 +1137,7 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cu_event time_events[2]; // made when first used
     int timing;                   // 0: never begun, 1: begun, 2: ended
+    uint64_t timing_batch;        // in which it ended
     spyi_cu_module mark_module;   // the kernel that notes the time
     spyi_cu_function mark;
     spyi_cu_pointer marks;
@@ -1187,6 +1188,8 @@ SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
                                       spyi_text *error);
+// The stream has been waited for: the open batch ends without an event.
+SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
@@ -2207,14 +2210,18 @@ SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
 
 // >>waiting
 
-// All that there is: the one wait that needs no event.
-static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
-    spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
-    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
+SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
     gpu->finished = gpu->work > 0 ? gpu->open : gpu->open - 1;
     if (gpu->work > 0) return spyi_cuda_next_batch(gpu, error);
     spyi_cuda_collect(gpu);
     return SPY_OK;
+}
+
+// All that there is: the one wait that needs no event.
+static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
+    return spyi_cuda_all_done(gpu, error);
 }
 
 static spy_status spyi_cuda_wait_time(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
@@ -2379,7 +2386,7 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
-    if (status == SPY_OK) gpu->timing = 2;
+    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->open;
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
@@ -2388,7 +2395,6 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
 SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_result result;
     bool pushed;
     float ms = 0;
     *ns = 0;
@@ -2398,10 +2404,11 @@ SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_tex
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     pushed = spyi_cuda_enter(gpu);
-    result = gpu->cu.EventSynchronize(gpu->time_events[1]);
-    if (result == SPYI_CU_OK)
-        result = gpu->cu.EventElapsedTime(&ms, gpu->time_events[0], gpu->time_events[1]);
-    if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventElapsedTime", error);
+    status = spyi_cuda_wait_for(gpu, gpu->timing_batch, UINT64_MAX, error);
+    if (status == SPY_OK) {
+        spyi_cu_result result = gpu->cu.EventElapsedTime(&ms, gpu->time_events[0], gpu->time_events[1]);
+        if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventElapsedTime", error);
+    }
     spyi_cuda_leave(gpu, pushed);
     *ns = (uint64_t)((double)ms * 1e6);
     return status;
@@ -3617,12 +3624,9 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     return spyi_cuda_moved(gpu, result, "cuStreamWaitEvent", error);
 }
 
-static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
-                                  uint64_t after, spyi_text *error) {
-    spyi_cu_stream stream;
+static spy_status spyi_cuda_fetch_on(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
+                                     spyi_cu_stream stream, spyi_text *error) {
     spyi_cu_result result;
-    spy_status status = spyi_cuda_follow(gpu, after, &stream, error);
-    if (status != SPY_OK) return status;
     if (size > SPYI_CUDA_SMALL_UPLOAD && !spyi_cuda_is_pinned(gpu, data))
         return spyi_cuda_download_staged(gpu, data, from, size, stream, error);
     if (size > SPYI_CUDA_SMALL_UPLOAD) {
@@ -3631,6 +3635,18 @@ static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointe
         return spyi_cuda_moved(gpu, result, "cuMemcpyDtoHAsync", error);
     }
     return spyi_cuda_read_small(gpu, data, from, (size_t)size, stream, error);
+}
+
+// What was waited for is finished for all others, too.
+static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
+                                  uint64_t after, spyi_text *error) {
+    spyi_cu_stream stream;
+    spy_status status = spyi_cuda_follow(gpu, after, &stream, error);
+    if (status == SPY_OK) status = spyi_cuda_fetch_on(gpu, data, from, size, stream, error);
+    if (status != SPY_OK) return status;
+    if (stream == gpu->stream) return spyi_cuda_all_done(gpu, error);
+    if (gpu->finished < after) gpu->finished = after;
+    return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,

@@ -206,8 +206,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
-    bool outputs = false;
-    size_t bytes = 0; // of an element over all leaves
+    bool outputs = false, row = true; // row: nothing but elements one after the other
+    size_t bytes = 0, largest = 0;    // of an element over all leaves; of any scalar
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -217,6 +217,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
+        row = row && walk[i] == SPYI_WALK_LINEAR;
+        if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
         if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
@@ -225,6 +227,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
                                 (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
+    if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     // Strides of vectors count vectors; the last one is read whole.

@@ -167,6 +167,7 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cu_event time_events[2]; // made when first used
     int timing;                   // 0: never begun, 1: begun, 2: ended
+    uint64_t timing_batch;        // in which it ended
     spyi_cu_module mark_module;   // the kernel that notes the time
     spyi_cu_function mark;
     spyi_cu_pointer marks;
@@ -217,6 +218,8 @@ SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
                                       spyi_text *error);
+// The stream has been waited for: the open batch ends without an event.
+SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);

@@ -65,14 +65,18 @@ SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
 
 // >>waiting
 
-// All that there is: the one wait that needs no event.
-static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
-    spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
-    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
+SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
     gpu->finished = gpu->work > 0 ? gpu->open : gpu->open - 1;
     if (gpu->work > 0) return spyi_cuda_next_batch(gpu, error);
     spyi_cuda_collect(gpu);
     return SPY_OK;
+}
+
+// All that there is: the one wait that needs no event.
+static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
+    spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
+    return spyi_cuda_all_done(gpu, error);
 }
 
 static spy_status spyi_cuda_wait_time(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,

@@ -34,7 +34,7 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
     pushed = spyi_cuda_enter(gpu);
     result = gpu->cu.EventRecord(gpu->time_events[1], gpu->stream);
     if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventRecord", error);
-    if (status == SPY_OK) gpu->timing = 2;
+    if (status == SPY_OK) gpu->timing = 2, gpu->timing_batch = gpu->open;
     if (status == SPY_OK) status = spyi_cuda_worked(gpu, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
@@ -43,7 +43,6 @@ SPYI_FN spy_status spyi_cuda_time_end(spyi_gpu *base, spyi_text *error) {
 SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    spyi_cu_result result;
     bool pushed;
     float ms = 0;
     *ns = 0;
@@ -53,10 +52,11 @@ SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_tex
         return SPY_ERROR_INVALID_ARGUMENT;
     }
     pushed = spyi_cuda_enter(gpu);
-    result = gpu->cu.EventSynchronize(gpu->time_events[1]);
-    if (result == SPYI_CU_OK)
-        result = gpu->cu.EventElapsedTime(&ms, gpu->time_events[0], gpu->time_events[1]);
-    if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventElapsedTime", error);
+    status = spyi_cuda_wait_for(gpu, gpu->timing_batch, UINT64_MAX, error);
+    if (status == SPY_OK) {
+        spyi_cu_result result = gpu->cu.EventElapsedTime(&ms, gpu->time_events[0], gpu->time_events[1]);
+        if (result != SPYI_CU_OK) status = spyi_cuda_fail(gpu, result, "cuEventElapsedTime", error);
+    }
     spyi_cuda_leave(gpu, pushed);
     *ns = (uint64_t)((double)ms * 1e6);
     return status;

@@ -226,12 +226,9 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     return spyi_cuda_moved(gpu, result, "cuStreamWaitEvent", error);
 }
 
-static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
-                                  uint64_t after, spyi_text *error) {
-    spyi_cu_stream stream;
+static spy_status spyi_cuda_fetch_on(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
+                                     spyi_cu_stream stream, spyi_text *error) {
     spyi_cu_result result;
-    spy_status status = spyi_cuda_follow(gpu, after, &stream, error);
-    if (status != SPY_OK) return status;
     if (size > SPYI_CUDA_SMALL_UPLOAD && !spyi_cuda_is_pinned(gpu, data))
         return spyi_cuda_download_staged(gpu, data, from, size, stream, error);
     if (size > SPYI_CUDA_SMALL_UPLOAD) {
@@ -240,6 +237,18 @@ static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointe
         return spyi_cuda_moved(gpu, result, "cuMemcpyDtoHAsync", error);
     }
     return spyi_cuda_read_small(gpu, data, from, (size_t)size, stream, error);
+}
+
+// What was waited for is finished for all others, too.
+static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
+                                  uint64_t after, spyi_text *error) {
+    spyi_cu_stream stream;
+    spy_status status = spyi_cuda_follow(gpu, after, &stream, error);
+    if (status == SPY_OK) status = spyi_cuda_fetch_on(gpu, data, from, size, stream, error);
+    if (status != SPY_OK) return status;
+    if (stream == gpu->stream) return spyi_cuda_all_done(gpu, error);
+    if (gpu->finished < after) gpu->finished = after;
+    return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *base, void *data, const spyi_chunk *from, uint64_t offset,

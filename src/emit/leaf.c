@@ -23,10 +23,10 @@ SPYI_FN const spyi_path *spyi_path_of(spyi_target target) {
         // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half
         // of 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point
         // parameter would first be copied whole.
-        { true, true, false, false, "uint" },
+        { true, true, false, 8, false, "uint" },
         // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes
-        // two accesses of it.
-        { false, false, true, true, "uint8_t" },
+        // two accesses of it. Four doubles a thread are two accesses, each over every second half of the lines.
+        { false, false, true, 4, true, "uint8_t" },
     };
     return &paths[target];
 }

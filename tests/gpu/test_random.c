@@ -369,7 +369,7 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
     arg_kind k = (arg_kind)below(KINDS);
     if (wanted >= 0 && kind_fits(c, l, (arg_kind)wanted, is_full)) k = (arg_kind)wanted;
     bool tidy = w->variant == FLAT || w->variant == WIDE;
-    for (int tries = 0; !kind_fits(c, l, k, is_full) || (tidy && k == K_VIEW && tries < 50); tries++) k = tries > 200 ? K_NEW : (arg_kind)below(KINDS);
+    for (int tries = 0; !kind_fits(c, l, k, is_full) || (tidy && k == K_VIEW && wanted != K_VIEW && tries < 50); tries++) k = tries > 200 ? K_NEW : (arg_kind)below(KINDS);
     c->kinds[k] = true;
     uint32_t components = (uint32_t)(l->shape->dims[0] * l->shape->dims[1]);
     spy_dtype stored = c->dtype;

@@ -494,6 +494,7 @@ static void test_failures(void **state) {
     for (int i = 0; i < SIZE; i++) want[i] = want[i] * 3 + 5;
     OK(spy_tensor_read(t[10], got, sizeof got));
     assert_memory_equal(got, want, sizeof got);
+    OK(spy_list_submit(list));
     fake->fail = "cuGraphLaunch"; // a fault of the launch before
     fake->fail_result = 700;
     FAILS(SPY_ERROR_DEVICE_LOST, spy_list_submit(list), "the device is lost", "step");

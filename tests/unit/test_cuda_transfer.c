@@ -7,12 +7,10 @@
 #ifdef SPY_TEST_SPLIT
 #include "cuda/internal.h"
 #endif
-#include "fake_cuda/fake_cuda.h"
+#include "fake_cuda/fake_device.h"
 #include "thread_limit.h"
-#include <stdio.h>
-#include <unistd.h>
 
-static char fake_path[4096]; // realpath()
+static const char *fake_path;
 static fake_cuda *fake;
 static uint32_t seed;
 
@@ -25,8 +23,6 @@ static spy_device *open_device(void) {
     spy_cuda_desc cuda;
     spy_device_desc d;
     spy_device *device;
-    void *library, *symbol;
-    fake_cuda *(*get)(void);
     memset(&cuda, 0, sizeof cuda);
     memset(&d, 0, sizeof d);
     cuda.driver_library = fake_path;
@@ -34,11 +30,8 @@ static spy_device *open_device(void) {
     d.backend_desc = &cuda;
     device = spy_create_device(&d);
     if (!device) fail_msg("%s", spy_take_error(NULL).message);
-    library = dlopen(fake_path, RTLD_NOW | RTLD_LOCAL);
-    symbol = library ? dlsym(library, "fake_cuda_state") : NULL;
-    assert_non_null(symbol);
-    memcpy(&get, &symbol, sizeof symbol);
-    fake = get();
+    fake = fake_cuda_state_at(fake_path);
+    assert_non_null(fake);
     return device;
 }
 
@@ -131,13 +124,9 @@ static void test_failures(void **state) {
 }
 
 int main(int count, char **words) {
-    const char *slash = strrchr(words[0], '/'),
-               *given = getenv("SPY_TEST_SEED"); // the driver lies beside this program's folder
-    char path[480];
+    const char *given = getenv("SPY_TEST_SEED");
     (void)count;
-    snprintf(path, sizeof path, "%.*s/../fake_cuda.so", slash ? (int)(slash - words[0]) : 1,
-             slash ? words[0] : ".");
-    if (!realpath(path, fake_path)) fprintf(stderr, "no %s\n", path);
+    fake_path = fake_cuda_path(words[0]);
     seed = given ? (uint32_t)strtoul(given, NULL, 10) : 1;
     {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_failures) };
