@@ -20754,6 +20754,7 @@ SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
 typedef struct spyi_variant_key {
     uint8_t rank;     // collapsed dimensions; 0: one element
     uint8_t width;    // neighbouring elements a thread: 1; in wide variants 4, or as many as 16 bytes hold
+    uint8_t crosses;  // ... whose elements may lie in several rows: each has coordinates of its own
     uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
     uint8_t bindings; // structured buffers instead of pointers
     uint8_t index64;  // offsets beyond 32 bits
@@ -20898,6 +20899,7 @@ SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
+SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s); // of the current element's coordinates and places
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s);          // wide: the last vector may be partly valid
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s,
@@ -21022,7 +21024,11 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && s->key->rank == 1;
+    return s->key->width > 1 && (s->key->rank == 1 || s->key->crosses);
+}
+
+SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
+    return s->key->crosses ? s->suffix : "";
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
@@ -21294,9 +21300,9 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
         spyi_text_add(out, form, s->suffix);
         plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
-        spyi_text_add(out, "%s%s_at", plus, name);
+        spyi_text_add(out, "%s%s_at%s", plus, name, spyi_own_suffix(s));
         plus = " + ";
-        if (walk == SPYI_WALK_STRIDED && key->width > 1 && s->element) {
+        if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
             spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
             spyi_text_add(out, " * spyi.%s__stride%u", name, key->rank - 1u);
         }
@@ -22227,17 +22233,48 @@ static void spyi_emit_groups(spyi_emit_state *s) {
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
-    const char *index = key->index64 ? "int64_t" : "int";
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
     // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
     if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
             "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, index, d);
+            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, own, index, d);
     }
-    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
+                  key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Those of the thread's next element; behind the end, of the last one again.
+static void spyi_emit_next_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    uint32_t last = key->rank - 1u;
+    for (uint32_t d = 0; d <= last; d++)
+        spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
+    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi._size%u)) {\n", s->element, last,
+                  s->element, index, last);
+    for (uint32_t d = last; d > 1; d--)
+        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi._size%u)) {\n", d,
+                      s->element, d - 1, s->element, index, d - 1);
+    spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
+    for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
+    spyi_text_add(body, "}\n");
+}
+
+// Coordinates and places of all of a thread's elements.
+static void spyi_emit_crossing(spyi_emit_state *s) {
+    for (s->element = 0; s->element < s->key->width; s->element++) {
+        snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        if (s->element) spyi_emit_next_coordinates(s);
+        else spyi_emit_coordinates(s);
+        spyi_emit_offsets(s, false);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
 }
 
 // Where each strided leaf's element is, from the coordinates.
@@ -22245,12 +22282,12 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
-    const char *index = key->index64 ? "int64_t" : "int";
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t walk = spyi_walk_of(s, i);
         if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
         if (key->team && (spyi_is_skipped(s, i) || spyi_is_summed(s, i) != summed)) continue;
-        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        spyi_text_add(body, "    %s %s_at%s = ", index, s->names[i], own);
         bool first = true;
         for (uint32_t d = 0; d < key->rank; d++) {
             bool innermost = d + 1u == key->rank;
@@ -22258,7 +22295,7 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             spyi_text_add(body, first ? "" : " + ");
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
+                spyi_text_add(body, "spy_c%u%s * spyi.%s__stride%u", d, own, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -22314,7 +22351,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
-    if (!spyi_needs_coordinates(s)) return;
+    if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);
 }
@@ -22413,6 +22450,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     }
     spyi_emit_index(s);
     if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
+    if (s->key->crosses) spyi_emit_crossing(s);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
     for (s->element = 0; s->element < elements; s->element++) {
@@ -22506,6 +22544,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                         : key->finishes             ? "sums of sums"
                         : key->team                 ? "sums"
                         : key->grouped              ? "call groups"
+                        : key->crosses              ? "wide, across rows"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
                                                     : "flat";
@@ -25240,8 +25279,8 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components,
-                             uint32_t width) {
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
+                             uint32_t components, uint32_t width) {
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
              group = (uint64_t)leaf->memory_size * width;
     if (width > SPYI_LANES && vector < 16) vector = 16;
@@ -25249,7 +25288,7 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
     if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (leaf->strides[d] % width) return false;
+        if (!linear && leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
     // multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -25257,14 +25296,16 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
            leaf->storage->size;
 }
 
-// Turns the variant wide if every leaf allows it and all outputs are vectors.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits,
-                          uint32_t width) {
+// Turns the variant wide if every leaf allows it and all outputs are vectors. `crosses`: these run on from row to row, and
+// whatever does not lie like them is read element by element.
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
+                          bool crosses) {
     int64_t from = limits->prefers_bindings
                        ? 2 * SPYI_LANES
                        : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
     if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
-    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
+    if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return;
+    if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false, row = true; // row: nothing but elements one after the other
@@ -25274,23 +25315,25 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
-        bool vector = spyi_vector_fits(launch, at, leaf->type->columns, width);
+        bool linear = walk[i] == SPYI_WALK_LINEAR;
+        bool vector = (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
-        row = row && walk[i] == SPYI_WALK_LINEAR;
+        row = row && linear;
         if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
-        if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
+        bool still = !crosses && at->strides[launch->rank - 1] == 0;
+        if (vector) walk[i] = linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
         else
-            walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
-                                (walk[i] & SPYI_WALK_REVERSED));
+            walk[i] = (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
+    launch->key.crosses = crosses;
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
@@ -25542,8 +25585,9 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
         !launch->key.together) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits));
-        spyi_try_wide(b, launch, limits, SPYI_LANES);
+        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits), false);
+        spyi_try_wide(b, launch, limits, SPYI_LANES, false);
+        spyi_try_wide(b, launch, limits, SPYI_LANES, true);
         spyi_try_unroll(b, launch, limits);
     }
     spyi_choose_access(b, values, limits, launch);

@@ -179,8 +179,8 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
 }
 
 // Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
-static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, uint32_t components,
-                             uint32_t width) {
+static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
+                             uint32_t components, uint32_t width) {
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
              group = (uint64_t)leaf->memory_size * width;
     if (width > SPYI_LANES && vector < 16) vector = 16;
@@ -188,7 +188,7 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
     if (leaf->begin != leaf->offset || leaf->strides[launch->rank - 1] != 1 || (base + leaf->offset) % vector)
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
-        if (leaf->strides[d] % width) return false;
+        if (!linear && leaf->strides[d] % width) return false;
     // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
     // multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
@@ -196,14 +196,16 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
            leaf->storage->size;
 }
 
-// Turns the variant wide if every leaf allows it and all outputs are vectors.
-static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits,
-                          uint32_t width) {
+// Turns the variant wide if every leaf allows it and all outputs are vectors. `crosses`: these run on from row to row, and
+// whatever does not lie like them is read element by element.
+static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
+                          bool crosses) {
     int64_t from = limits->prefers_bindings
                        ? 2 * SPYI_LANES
                        : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
     if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
-    if (launch->rank > 1 && launch->dims[launch->rank - 1] % width) return;
+    if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return;
+    if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
     bool outputs = false, row = true; // row: nothing but elements one after the other
@@ -213,23 +215,25 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
         const spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_leaf_can_widen(leaf) || (walk[i] & SPYI_WALK_GATHER)) return;
-        bool vector = spyi_vector_fits(launch, at, leaf->type->columns, width);
+        bool linear = walk[i] == SPYI_WALK_LINEAR;
+        bool vector = (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
         // Elements of several scalars make a GPU's threads skip over each other's vectors (kernel.c has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->prefers_bindings)) return;
         bytes += at->memory_size;
-        row = row && walk[i] == SPYI_WALK_LINEAR;
+        row = row && linear;
         if (largest < at->memory_size / leaf->type->columns) largest = at->memory_size / leaf->type->columns;
         if (leaf->out && !vector) return;
         outputs = outputs || leaf->out;
-        if (vector) walk[i] = walk[i] == SPYI_WALK_LINEAR ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
+        bool still = !crosses && at->strides[launch->rank - 1] == 0;
+        if (vector) walk[i] = linear ? SPYI_WALK_LINEAR : SPYI_WALK_INNER;
         else
-            walk[i] = (uint8_t)((at->strides[launch->rank - 1] == 0 ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) |
-                                (walk[i] & SPYI_WALK_REVERSED));
+            walk[i] = (uint8_t)((still ? SPYI_WALK_STILL : SPYI_WALK_STRIDED) | (walk[i] & SPYI_WALK_REVERSED));
     }
     if (!outputs || bytes * width > SPYI_WIDE_BYTES) return;
     if (row && largest > spyi_path_of(limits->target)->wide_scalar) return;
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
+    launch->key.crosses = crosses;
     // Strides of vectors count vectors; the last one is read whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
@@ -481,8 +485,9 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
         !launch->key.together) { // else each element has a thread of its own
-        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits));
-        spyi_try_wide(b, launch, limits, SPYI_LANES);
+        spyi_try_wide(b, launch, limits, spyi_widest(b, launch, limits), false);
+        spyi_try_wide(b, launch, limits, SPYI_LANES, false);
+        spyi_try_wide(b, launch, limits, SPYI_LANES, true);
         spyi_try_unroll(b, launch, limits);
     }
     spyi_choose_access(b, values, limits, launch);

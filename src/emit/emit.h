@@ -43,6 +43,7 @@ SPYI_FN const spyi_path *spyi_path_of(spyi_target target);
 typedef struct spyi_variant_key {
     uint8_t rank;     // collapsed dimensions; 0: one element
     uint8_t width;    // neighbouring elements a thread: 1; in wide variants 4, or as many as 16 bytes hold
+    uint8_t crosses;  // ... whose elements may lie in several rows: each has coordinates of its own
     uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
     uint8_t bindings; // structured buffers instead of pointers
     uint8_t index64;  // offsets beyond 32 bits

@@ -52,6 +52,7 @@ SPYI_FN void spyi_element_text(const spyi_emit_state *s, spyi_text *out); // the
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
+SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s); // of the current element's coordinates and places
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s);          // wide: the last vector may be partly valid
 SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s,

@@ -74,17 +74,48 @@ static void spyi_emit_groups(spyi_emit_state *s) {
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
-    const char *index = key->index64 ? "int64_t" : "int";
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
     // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
     if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
             body,
             "    spy_high = (uint((uint64_t(spy_rest) * spyi._magic%u) >> 32) + spy_rest) >> spyi._shift%u;\n"
-            "    %s spy_c%u = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
-            d, d, index, d, index, d);
+            "    %s spy_c%u%s = %s(spy_rest - spy_high * spyi._size%u);\n    spy_rest = spy_high;\n",
+            d, d, index, d, own, index, d);
     }
-    spyi_text_add(body, "    %s spy_c0 = %s(%s);\n", index, index, key->rank > 1 ? "spy_rest" : "spy_i");
+    spyi_text_add(body, "    %s spy_c0%s = %s(%s);\n", index, own, index,
+                  key->rank > 1 ? "spy_rest" : "spy_i");
+}
+
+// Those of the thread's next element; behind the end, of the last one again.
+static void spyi_emit_next_coordinates(spyi_emit_state *s) {
+    const spyi_variant_key *key = s->key;
+    spyi_text *body = &s->body;
+    const char *index = key->index64 ? "int64_t" : "int";
+    uint32_t last = key->rank - 1u;
+    for (uint32_t d = 0; d <= last; d++)
+        spyi_text_add(body, "    %s spy_c%u_%u = spy_c%u_%u;\n", index, d, s->element, d, s->element - 1);
+    spyi_text_add(body, "    if (spy_valid > %u && ++spy_c%u_%u == %s(spyi._size%u)) {\n", s->element, last,
+                  s->element, index, last);
+    for (uint32_t d = last; d > 1; d--)
+        spyi_text_add(body, "        spy_c%u_%u = 0;\n        if (++spy_c%u_%u == %s(spyi._size%u)) {\n", d,
+                      s->element, d - 1, s->element, index, d - 1);
+    spyi_text_add(body, "        spy_c1_%u = 0;\n        ++spy_c0_%u;\n    ", s->element, s->element);
+    for (uint32_t d = last; d > 1; d--) spyi_text_add(body, "}");
+    spyi_text_add(body, "}\n");
+}
+
+// Coordinates and places of all of a thread's elements.
+static void spyi_emit_crossing(spyi_emit_state *s) {
+    for (s->element = 0; s->element < s->key->width; s->element++) {
+        snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
+        if (s->element) spyi_emit_next_coordinates(s);
+        else spyi_emit_coordinates(s);
+        spyi_emit_offsets(s, false);
+    }
+    s->element = 0;
+    s->suffix[0] = 0;
 }
 
 // Where each strided leaf's element is, from the coordinates.
@@ -92,12 +123,12 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
-    const char *index = key->index64 ? "int64_t" : "int";
+    const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t walk = spyi_walk_of(s, i);
         if (!spyi_leaf_in_memory(&b->leaves[i]) || walk < SPYI_WALK_INNER) continue;
         if (key->team && (spyi_is_skipped(s, i) || spyi_is_summed(s, i) != summed)) continue;
-        spyi_text_add(body, "    %s %s_at = ", index, s->names[i]);
+        spyi_text_add(body, "    %s %s_at%s = ", index, s->names[i], own);
         bool first = true;
         for (uint32_t d = 0; d < key->rank; d++) {
             bool innermost = d + 1u == key->rank;
@@ -105,7 +136,7 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
             spyi_text_add(body, first ? "" : " + ");
             first = false;
             if (!innermost || walk == SPYI_WALK_STRIDED)
-                spyi_text_add(body, "spy_c%u * spyi.%s__stride%u", d, s->names[i], d);
+                spyi_text_add(body, "spy_c%u%s * spyi.%s__stride%u", d, own, s->names[i], d);
             else if (key->width > 1) spyi_text_add(body, "spy_c%u / %u", d, key->width);
             else spyi_text_add(body, "spy_c%u", d);
         }
@@ -161,7 +192,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
     spyi_text_add(body, "    if (spy_i >= spyi._count) return;\n");
-    if (!spyi_needs_coordinates(s)) return;
+    if (!spyi_needs_coordinates(s) || key->crosses) return;
     spyi_emit_coordinates(s);
     spyi_emit_offsets(s, false);
 }
@@ -260,6 +291,7 @@ static void spyi_emit_body(spyi_emit_state *s, const char *function) {
     }
     spyi_emit_index(s);
     if (tail) spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi._count - spy_i);\n", s->key->width);
+    if (s->key->crosses) spyi_emit_crossing(s);
     spyi_emit_thread_loads(s);
     // All loads first, so that they are under way together; then each call with its stores.
     for (s->element = 0; s->element < elements; s->element++) {
@@ -353,6 +385,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function) {
                         : key->finishes             ? "sums of sums"
                         : key->team                 ? "sums"
                         : key->grouped              ? "call groups"
+                        : key->crosses              ? "wide, across rows"
                         : key->width > 1            ? "wide"
                         : spyi_needs_coordinates(s) ? "strided"
                                                     : "flat";

@@ -106,7 +106,11 @@ SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t i) {
 }
 
 SPYI_FN bool spyi_has_tail(const spyi_emit_state *s) {
-    return s->key->width > 1 && s->key->rank == 1;
+    return s->key->width > 1 && (s->key->rank == 1 || s->key->crosses);
+}
+
+SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s) {
+    return s->key->crosses ? s->suffix : "";
 }
 
 SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
@@ -378,9 +382,9 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t vector, c
         spyi_text_add(out, form, s->suffix);
         plus = " + ";
     } else if (walk != SPYI_WALK_UNIFORM) {
-        spyi_text_add(out, "%s%s_at", plus, name);
+        spyi_text_add(out, "%s%s_at%s", plus, name, spyi_own_suffix(s));
         plus = " + ";
-        if (walk == SPYI_WALK_STRIDED && key->width > 1 && s->element) {
+        if (walk == SPYI_WALK_STRIDED && key->width > 1 && !key->crosses && s->element) {
             spyi_text_add(out, spyi_has_tail(s) ? " + int(min(%uu, spy_valid - 1))" : " + %u", s->element);
             spyi_text_add(out, " * spyi.%s__stride%u", name, key->rank - 1u);
         }

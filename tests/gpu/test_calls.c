@@ -720,6 +720,69 @@ static void test_broadcast(void **state) {
     clean();
 }
 
+// Rows whose sizes are no multiples of four: vectors of the output lie in two rows, what is broadcast or turned is read by
+// coordinates, and the last vector is not full.
+static void test_across_rows(void **state) {
+    NEEDS_DEVICE();
+    const bool gpu = spy_get_device_info(gpu_device).type != SPY_ADAPTER_CPU;
+    const char *given = getenv("SPY_TEST_SEED");
+    uint64_t random = given && given[0] ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+    print_message("seed %llu\n", (unsigned long long)random);
+    int across = 0;
+    const int trials = (int)test_count(300);
+    for (int trial = 0; trial < trials; trial++) {
+#define BELOW(n) ((int64_t)((random = random * 6364136223846793005u + 1442695040888963407u) >> 33) % (n))
+        spy_shape shape, a_shape, b_shape;
+        memset(&shape, 0, sizeof shape);
+        shape.rank = 2 + (uint32_t)BELOW(4);
+        int64_t others = 1, count, a_strides[SPY_MAX_RANK] = { 0 }, b_strides[SPY_MAX_RANK] = { 0 };
+        for (uint32_t d = shape.rank; d-- > 1;) others *= shape.dims[d] = 1 + BELOW(7);
+        shape.dims[0] = (gpu ? 65536 : 16) / others + 1 + BELOW(9);
+        count = others * shape.dims[0];
+        a_shape = b_shape = shape;
+        for (uint32_t d = 0; d < shape.rank; d++) {
+            if (BELOW(3) == 0) a_shape.dims[d] = 1;
+            if (BELOW(4) == 0) b_shape.dims[d] = 1;
+        }
+        int64_t a_count = 1, b_count = 1;
+        for (uint32_t d = shape.rank; d-- > 0;) {
+            if (a_shape.dims[d] > 1) a_strides[d] = a_count;
+            if (b_shape.dims[d] > 1) b_strides[d] = b_count;
+            a_count *= a_shape.dims[d];
+            b_count *= b_shape.dims[d];
+        }
+        float *data = (float *)malloc((size_t)count * 3 * sizeof *data), *b_data = data + count, *want = b_data + count;
+        for (int64_t i = 0; i < count; i++) data[i] = (float)i, b_data[i] = (float)(100000 + 3 * i);
+        spy_tensor *a = make(SPY_FLOAT32, a_shape, data), *b = make(SPY_FLOAT32, b_shape, b_data), *out = make(SPY_FLOAT32, shape, NULL);
+        // One of b's dimensions runs backward at times.
+        uint32_t turned = (uint32_t)BELOW(shape.rank);
+        int64_t first = 0;
+        if (b_shape.dims[turned] > 1 && BELOW(2) == 0) {
+            b = MADE(spy_tensor, spy_create_slice(b, turned, SPY_INDEX_NONE, SPY_INDEX_NONE, -1));
+            first = (b_shape.dims[turned] - 1) * b_strides[turned];
+            b_strides[turned] = -b_strides[turned];
+        }
+        for (int64_t i = 0; i < count; i++) {
+            int64_t rest = i, at_a = 0, at_b = first;
+            for (uint32_t d = shape.rank; d-- > 0; rest /= shape.dims[d])
+                at_a += rest % shape.dims[d] * a_strides[d], at_b += rest % shape.dims[d] * b_strides[d];
+            want[i] = data[at_a] - b_data[at_b];
+        }
+        char text[16384];
+        const spy_args args = SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b), spy_arg_tensor("_result", out));
+        OK(spy_tensor_fill(out, 77));
+        OK(spy_call(fn("sub"), args));
+        spy_explain_call(fn("sub"), args, NULL, text, sizeof text);
+        across += strstr(text, "wide, across rows") != NULL;
+        expect_floats(out, want, (size_t)count, __LINE__);
+        free(data);
+        clean();
+    }
+    print_message("%d of %d calls across rows\n", across, trials);
+    assert_true(across > trials / 10);
+#undef BELOW
+}
+
 static void test_strict_broadcasting(void **state) {
     NEEDS_DEVICE();
     spy_module_desc d;
@@ -1665,7 +1728,7 @@ int main(void) {
         cmocka_unit_test(test_structs_whole), cmocka_unit_test(test_structs_by_fields),
         cmocka_unit_test(test_overloads), cmocka_unit_test(test_generics), cmocka_unit_test(test_names), cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_hostile_parameters), cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_strict_broadcasting), cmocka_unit_test(test_views), cmocka_unit_test(test_point_to),
+        cmocka_unit_test(test_across_rows), cmocka_unit_test(test_strict_broadcasting), cmocka_unit_test(test_views), cmocka_unit_test(test_point_to),
         cmocka_unit_test(test_view_bounds), cmocka_unit_test(test_in_place), cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_interleaved), cmocka_unit_test(test_overlap_inside), cmocka_unit_test(test_zero_size),
         cmocka_unit_test(test_folding), cmocka_unit_test(test_big_block), cmocka_unit_test(test_big_tensor), cmocka_unit_test(test_wide_offsets),
