@@ -24,6 +24,7 @@ typedef struct fake_cuda {
     unsigned fail_skip;       // so many calls of it are good before
     uint64_t launches, graph_launches, kernels, changes; // cuLaunchKernel, cuGraphLaunch, kernels run, parameters changed
     int64_t graphs, execs, allocations, modules; // alive
+    void *stream;                                // that the last kernel was launched in
     unsigned nodes, edges, empty;                // of the last graph instantiated
 } fake_cuda;
 
