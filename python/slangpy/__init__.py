@@ -8,6 +8,7 @@ from .logger import *
 from .reports import *
 from .buffers import *
 from .gradients import *
+from .interop import *
 from .device import *
 from .encoders import *
 from .programs import *

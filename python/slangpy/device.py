@@ -7,12 +7,12 @@ from . import buffers as _buffers
 from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
                     MemoryType, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
                     TimestampCalibration)
+from .interop import _ContextScope, _StreamScope, _take_handles, get_cuda_current_context_native_handles
 from .logger import log_warn_once
 from .reports import _Steps, _apply_dumps
 
 __all__ = [
     "Device", "create_device", "init_device", "enumerate_adapters", "push_current_device", "pop_current_device", "current_device",
-    "get_cuda_current_context_native_handles",
     "create_buffer",
     "create_command_encoder",
     "create_fence",
@@ -80,11 +80,12 @@ class Device(_slangpy.Device):
             if getattr(desc, name):
                 log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
+        context, luid = _take_handles(desc)
         paths = list(desc.include_paths or []) + list(options.include_paths)
         self = _slangpy.Device.__new__(
             cls, desc.type, enable_debug_layers=desc.enable_debug_layers or desc.enable_rhi_validation,
-            adapter_luid=desc.adapter_luid, include_paths=paths, enable_print=desc.enable_print,
-            enable_hot_reload=desc.enable_hot_reload, existing_device_handles=desc.existing_device_handles,
+            adapter_luid=luid, include_paths=paths, enable_print=desc.enable_print,
+            enable_hot_reload=desc.enable_hot_reload, cuda_context=context,
             adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library, label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size)
         desc.include_paths, desc.compiler_options = paths, options
@@ -181,18 +182,30 @@ class Device(_slangpy.Device):
 
     # >>CUDA: other backends say that they have no context
 
+    @property
+    def native_handles(self):
+        """The CUdevice and the CUcontext of a CUDA device, as a list of NativeHandle; empty for others, whose handles stay inside."""
+        if self._info()["backend"] != "cuda":
+            return []
+        with _ContextScope(self):
+            return get_cuda_current_context_native_handles()
+
     def set_cuda_context_current(self):
-        """set_cuda_context_current(): make the device's CUDA context the thread's; an error on devices without one."""
-        self._no_cuda("set_cuda_context_current")
+        """set_cuda_context_current(): make the device's CUDA context this thread's current one, for other libraries; calls of this
+        one leave the current context as it is. An error on devices without one."""
+        self._check_cuda("set_cuda_context_current")
+        self._make_current()
 
     def cuda_context_scope(self):
-        """cuda_context_scope(): the same within a `with` block; an error on devices without one."""
-        self._no_cuda("cuda_context_scope")
+        """cuda_context_scope(): for `with`: the device's CUDA context is this thread's current one in the block, and what was current
+        before is so again after it, also when the device was closed meanwhile. An error on devices without one."""
+        self._check_cuda("cuda_context_scope")
+        return _ContextScope(self)
 
-    def _no_cuda(self, where):
+    def _check_cuda(self, where):
         backend = self._info()["backend"]
-        why = "is not in this version" if backend == "cuda" else "expected a device of DeviceType.cuda, got DeviceType.{}".format(backend)
-        raise _slangpy.Error("Device.{}: {}".format(where, why))
+        if backend != "cuda":
+            raise _slangpy.Error("Device.{}: expected a device of DeviceType.cuda, got DeviceType.{}".format(where, backend))
 
     @property
     def supports_cuda_interop(self):
@@ -235,16 +248,16 @@ class Device(_slangpy.Device):
                                signal_fence_values=(), queue=CommandQueueType.graphics, cuda_stream=None):
         """submit_command_buffers(command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(), signal_fence_values=(),
         queue=CommandQueueType.graphics, cuda_stream=None): run CommandBuffers in order, after the fences have the values to wait for; gives the
-        id to wait for. The fences to signal get their values when it has finished."""
+        id to wait for. The fences to signal get their values when it has finished. `cuda_stream`: run them on that stream (an int, a
+        NativeHandle, or an object with cuda_stream, as torch's), after all earlier work of the device, which goes on after them."""
         from .encoders import submit
 
-        if cuda_stream:
-            raise _slangpy.Error("submit_command_buffers: argument 'cuda_stream': the device has no CUDA streams")
-        return submit(self, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values)
+        with _StreamScope(self, cuda_stream, "submit_command_buffers"):
+            return submit(self, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values)
 
     def submit_command_buffer(self, command_buffer, queue=CommandQueueType.graphics, cuda_stream=None):
         """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics, cuda_stream=None): run a CommandBuffer; gives the
-        id to wait for."""
+        id to wait for. As submit_command_buffers()."""
         return self.submit_command_buffers([command_buffer], queue=queue, cuda_stream=cuda_stream)
 
     def wait_for_idle(self, queue=CommandQueueType.graphics):
@@ -358,7 +371,8 @@ def create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_
     """create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_luid=None, include_paths=(),
     enable_cuda_interop=False, enable_print=False, enable_hot_reload=True, enable_compilation_reports=False,
     existing_device_handles=None, bindless_options=None, **more): a Device. `adapter_luid`: of enumerate_adapters();
-    `include_paths`: searched by `import` and #include; `more`: further keywords of DeviceDesc (adapter_name, label,
+    `include_paths`: searched by `import` and #include; `existing_device_handles`: a CUcontext for a CUDA device, which must outlive
+    it, with or without its CUdevice, as a list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc (adapter_name, label,
     compiler_options, log, progress, print_buffer_size, slang_library, max_plans). The environment's
     SLANGPY_DEVICE_TYPE_OVERRIDE names another type."""
     override = os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE")
@@ -473,10 +487,3 @@ def submit_command_buffer(*args, **kwargs):
 def submit_command_buffers(*args, **kwargs):
     """submit_command_buffers(...): Device.submit_command_buffers() of the current device."""
     return current_device().submit_command_buffers(*args, **kwargs)
-
-
-def get_cuda_current_context_native_handles():
-    """get_cuda_current_context_native_handles(): the thread's CUDA context, to share it with a device: an error, for contexts cannot be
-    shared from Python in this version."""
-    raise _slangpy.Error("get_cuda_current_context_native_handles: sharing a CUDA context is not in this version")
-

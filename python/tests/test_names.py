@@ -93,7 +93,7 @@ def test_missing_names(m):
 
 
 @pytest.mark.parametrize("name, why", [("Texture", "textures and samplers"), ("Sampler", "textures and samplers"), ("Bitmap", "images"),
-                                       ("AccelerationStructure", "ray tracing"), ("create_torch_device", "torch's autograd"), ("fuse", "fusion"),
+                                       ("AccelerationStructure", "ray tracing"), ("TorchModule", "torch's autograd"), ("fuse", "fusion"),
                                        ("RenderPipeline", "rasterization"), ("CoopVecMatrixLayout", "cooperative vectors"), ("Window", "outside its scope")])
 def test_names_of_other_versions(name, why):
     """Names of SlangPy that are not built say so, and are no attributes."""
