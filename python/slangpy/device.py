@@ -7,7 +7,7 @@ from . import buffers as _buffers
 from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
                     MemoryType, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
                     TimestampCalibration)
-from .interop import _ContextScope, _StreamScope, _take_handles, get_cuda_current_context_native_handles
+from .interop import NativeHandleType, _ContextScope, _StreamScope, _take_handles, get_cuda_current_context_native_handles
 from .logger import log_warn_once
 from .reports import _Steps, _apply_dumps
 
@@ -42,6 +42,13 @@ _devices: "weakref.WeakSet[Device]" = weakref.WeakSet()
 
 def _luid(index):
     return [index + 1] + [0] * 15
+
+
+def _version_of(info):
+    version = info["api_version"]
+    if info["backend"] == "cuda":
+        return "{}.{}".format(version // 1000, version % 1000 // 10)
+    return "{}.{}.{}".format(version >> 22 & 127, version >> 12 & 1023, version & 4095)
 
 
 def enumerate_adapters(type=DeviceType.automatic):
@@ -131,15 +138,17 @@ class Device(_slangpy.Device):
                               max_compute_dispatch_thread_groups=(i["max_group_count"],) * 3,
                               max_structured_buffer_size=i["max_binding_bytes"],
                               max_push_constants_size=i["max_inline_block_bytes"])
-        version = i["api_version"]
         return DeviceInfo(type=DeviceType[i["backend"]], api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(i["backend"], i["backend"]), adapter_name=i["name"],
                           adapter_luid=self._find_luid(i["name"]), timestamp_frequency=1000000000 if period else 0, limits=limits,
                           driver=i["driver"], memory_bytes=i["memory_bytes"], wave_size=i["subgroup_size"],
-                          api_version="{}.{}.{}".format(version >> 22 & 127, version >> 12 & 1023, version & 4095))
+                          api_version=_version_of(i))
 
     def _find_luid(self, name):
         if self._desc.adapter_luid:
             return list(self._desc.adapter_luid)
+        for handle in self.native_handles:  # two GPUs may have one name
+            if handle.type == NativeHandleType.CUdevice:
+                return _luid(handle.value)
         return next((a.luid for a in enumerate_adapters(self._desc.type) if a.name == name), [])
 
     @property
@@ -163,7 +172,10 @@ class Device(_slangpy.Device):
         """Names of Slang capabilities that kernels may use, as a list."""
         names = {0x1: "SPV_KHR_16bit_storage", 0x20: "SPV_EXT_shader_atomic_float_add", 0x80: "spvGroupNonUniformBallot",
                  0x100: "SPV_KHR_physical_storage_buffer"}
-        bits = self._info()["features"]
+        i = self._info()
+        if i["backend"] == "cuda":  # the driver's text ends with "compute capability 9.0"
+            return ["cuda", "cuda_sm_" + i["driver"].split()[-1].replace(".", "_")]
+        bits = i["features"]
         return ["spirv_1_5"] + [name for bit, name in names.items() if bits & bit]
 
     @property
@@ -201,6 +213,18 @@ class Device(_slangpy.Device):
         before is so again after it, also when the device was closed meanwhile. An error on devices without one."""
         self._check_cuda("cuda_context_scope")
         return _ContextScope(self)
+
+    def sync_to_cuda(self, cuda_stream=0):
+        """sync_to_cuda(cuda_stream=0): all further work of this CUDA device begins after what the stream has been given so far by
+        others. Does not wait. 0: CUDA's default stream; else as Function.cuda_stream()."""
+        self._check_cuda("sync_to_cuda")
+        self._wait_stream(cuda_stream)
+
+    def sync_to_device(self, cuda_stream=0):
+        """sync_to_device(cuda_stream=0): what the stream is given from now on begins after all work of this CUDA device so far. Does
+        not wait. As sync_to_cuda()."""
+        self._check_cuda("sync_to_device")
+        self._signal_stream(cuda_stream)
 
     def _check_cuda(self, where):
         backend = self._info()["backend"]

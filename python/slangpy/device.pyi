@@ -136,6 +136,14 @@ class Device(_Device):
         """Make the device's CUDA context this thread's current one, for other libraries; calls of this one leave the current
         context as it is. An error on devices without one.
         """
+    def sync_to_cuda(self, cuda_stream: _StreamLike = 0) -> None:
+        """All further work of this CUDA device begins after what the stream has been given so far by others. Does not wait.
+        0: CUDA's default stream; else as Function.cuda_stream().
+        """
+    def sync_to_device(self, cuda_stream: _StreamLike = 0) -> None:
+        """What the stream is given from now on begins after all work of this CUDA device so far. Does not wait. As
+        sync_to_cuda().
+        """
     def cuda_context_scope(self) -> AbstractContextManager[Device]:
         """For `with`: the device's CUDA context is this thread's current one in the block, and what was current before is so
         again after it, also when the device was closed meanwhile. An error on devices without one.

@@ -73,6 +73,26 @@ static PyObject *spyp_device_use_stream(PyObject *self, PyObject *object) {
     Py_RETURN_NONE;
 }
 
+static PyObject *spyp_meet_stream(PyObject *self, PyObject *object, const char *what,
+                                  spy_status (*meet)(spy_device *device, void *stream)) {
+    spyp_device *d = (spyp_device *)self;
+    void *stream = NULL;
+    if (spyp_stream_parse(object, &stream) < 0 || spyp_enter(d, what) < 0) return NULL;
+    spy_status status = meet(d->device, stream);
+    if (status != SPY_OK) spyp_raise(d);
+    spyp_leave(d);
+    if (status != SPY_OK) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *spyp_device_wait_stream(PyObject *self, PyObject *object) {
+    return spyp_meet_stream(self, object, "Device.sync_to_cuda", spy_cuda_wait_stream);
+}
+
+static PyObject *spyp_device_signal_stream(PyObject *self, PyObject *object) {
+    return spyp_meet_stream(self, object, "Device.sync_to_device", spy_cuda_signal_stream);
+}
+
 // >>contexts
 
 static PyObject *spyp_device_make_current(PyObject *self, PyObject *ignored) {
@@ -118,6 +138,10 @@ int spyp_cuda_ready(PyObject *module) {
     static PyMethodDef of_device[] = {
         { "_use_stream", spyp_device_use_stream, METH_O,
           "_use_stream(stream): all work goes to that CUDA stream, until _use_stream(None)." },
+        { "_wait_stream", spyp_device_wait_stream, METH_O,
+          "_wait_stream(stream): further work begins after what the stream has so far." },
+        { "_signal_stream", spyp_device_signal_stream, METH_O,
+          "_signal_stream(stream): what the stream is given from now on begins after all work so far." },
         { "_make_current", spyp_device_make_current, METH_NOARGS,
           "_make_current(): makes its CUDA context this thread's current one." },
         { NULL, NULL, 0, NULL },

@@ -1,4 +1,4 @@
-"""CUDA contexts and streams: D1 (existing_device_handles), D7, D8, F6, K4, E1 (cuda_stream).
+"""CUDA contexts and streams: D1 (existing_device_handles), D5, D7, D8, D9, F6, K4, E1 (cuda_stream).
 
 Without a GPU: errors and types here; the rest in processes of their own whose libcuda.so.1 is tests/unit/fake_cuda, a driver with
 two devices, stacks of contexts for each thread, and streams that remember their context. What is current is asked of the driver
@@ -93,6 +93,9 @@ def test_other_devices(device):
     for use, name in ((device.set_cuda_context_current, "set_cuda_context_current"), (device.cuda_context_scope, "cuda_context_scope")):
         with pytest.raises(spy.Error, match="Device.%s: expected a device of DeviceType.cuda, got DeviceType.vulkan" % name):
             use()
+    for use in (device.sync_to_cuda, device.sync_to_device):
+        with pytest.raises(spy.Error, match="Device.sync_to_.*: expected a device of DeviceType.cuda, got DeviceType.vulkan"):
+            use(0)
     for stream in (0, 5, Handle.from_cuda_stream(5)):
         with pytest.raises(ValueError, match="submit_command_buffers: argument 'cuda_stream': expected a cuda device, got a vulkan one"):
             device.submit_command_buffer(device.create_command_encoder().finish(), cuda_stream=stream)
@@ -128,7 +131,7 @@ cu = ctypes.CDLL("libcuda.so.1")
 class State(ctypes.Structure):  # struct fake_cuda
     _fields_ = [("on_kernel", ctypes.c_void_p), ("user", ctypes.c_void_p), ("random", ctypes.c_uint64), ("fail", ctypes.c_char_p),
                 ("fail_result", ctypes.c_int), ("fail_skip", ctypes.c_uint), ("counts", ctypes.c_uint64 * 4), ("alive", ctypes.c_int64 * 4),
-                ("stream", ctypes.c_void_p)]
+                ("stream", ctypes.c_void_p), ("waiting", ctypes.c_void_p), ("waits_for", ctypes.c_void_p)]
 
 
 cu.fake_cuda_state.restype = ctypes.POINTER(State)
@@ -337,6 +340,41 @@ for way, name in zip(ways, ("f", "k", "f", "submit_command_buffers", "submit_com
     m.f(x)
     assert state.stream == own
 raises(TypeError, "handle as int", m.f.cuda_stream, spy.NativeHandle("CUcontext", 5))
+""")
+
+
+def test_sync(fake):
+    """D9: which stream waits for which."""
+    fake("""
+d = spy.create_device(spy.DeviceType.cuda)
+m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
+m.f(x)
+own, stream = state.stream, new_stream(context_of(d))
+for given, wanted in ((stream, stream), (spy.NativeHandle.from_cuda_stream(stream), stream), (0, 1)):
+    d.sync_to_cuda(given)
+    assert (state.waiting, state.waits_for) == (own, wanted)
+    d.sync_to_device(given)
+    assert (state.waiting, state.waits_for) == (wanted, own)
+d.sync_to_cuda()
+assert (state.waiting, state.waits_for) == (own, 1)
+foreign = new_stream(new_context(1))
+raises(ValueError, "Device.sync_to_cuda: the stream is of another context", d.sync_to_cuda, foreign)
+raises(ValueError, "Device.sync_to_device: the stream is of another context", d.sync_to_device, foreign)
+raises(TypeError, "handle as int", d.sync_to_cuda, None)
+m.f(x)
+assert state.stream == own
+""")
+
+
+def test_info(fake):
+    """D5: CUDA's version, not Vulkan's packing of one; the adapter among others of the same name; what it can."""
+    fake("""
+for ordinal in (0, 1):
+    with spy.create_device(existing_device_handles=[spy.NativeHandle("CUdevice", ordinal)]) as d:
+        assert d.info.api_version == "13.0" and d.info.adapter_luid[0] == ordinal + 1
+        assert d.capabilities == ["cuda", "cuda_sm_99_0"], d.capabilities
+with spy.create_device(spy.DeviceType.cuda, adapter_luid=spy.enumerate_adapters(spy.DeviceType.cuda)[1].luid) as d:
+    assert d.info.adapter_luid[0] == 2 and d.native_handles[0].value == 1
 """)
 
 

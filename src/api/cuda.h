@@ -34,6 +34,11 @@ typedef struct spy_cuda_desc {
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
 // stream of another context. Threads: one at a time.
 spy_status spy_cuda_set_stream(spy_device *device, void *stream);
+// Order between the device and a stream that others fill; the host waits for nothing. wait: all further work of the device
+// begins after what `stream` has been given so far. signal: what `stream` is given from now on begins after all work of the
+// device so far. NULL, errors and threads as for spy_cuda_set_stream().
+spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
+spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
 // What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
 void *spy_cuda_get_stream(spy_device *device);
 void *spy_cuda_get_context(spy_device *device);

@@ -496,7 +496,8 @@
 // -use_fast_math, -fmad=false, -lineinfo and -G.
 //
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
-// only gives the work so far a number. A kernel that faults loses the device, and with it CUDA for
+// only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it with the streams of other
+// libraries, while the host goes on. A kernel that faults loses the device, and with it CUDA for
 // the rest of the process, in whatever context: that is the driver's rule. A process that is started anew has it again.
 //
 // >>guide 23: gradients

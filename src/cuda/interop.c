@@ -9,20 +9,34 @@ static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *fun
     return gpu;
 }
 
-spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
-    static const char function[] = "spy_cuda_set_stream";
+// Gives the stream to one of stream.c's functions, in the device's context.
+static spy_status spyi_cuda_with_stream(spy_device *device, void *stream, const char *function,
+                                        spy_status (*use)(spyi_cuda_gpu *gpu, spyi_cu_stream stream,
+                                                          spyi_text *error)) {
     spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
     spyi_text error = { NULL, 0, 0 };
     spy_status status;
     bool pushed;
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
     pushed = spyi_cuda_enter(gpu);
-    status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)stream, &error);
+    status = use(gpu, (spyi_cu_stream)stream, &error);
     spyi_cuda_leave(gpu, pushed);
     if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(&error));
     spyi_text_free(&error);
     spyi_leave(device);
     return status;
+}
+
+spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_set_stream", spyi_cuda_use_stream);
+}
+
+spy_status spy_cuda_wait_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_wait_stream", spyi_cuda_wait_stream);
+}
+
+spy_status spy_cuda_signal_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_signal_stream", spyi_cuda_signal_stream);
 }
 
 void *spy_cuda_get_stream(spy_device *device) {

@@ -9,6 +9,7 @@
 #include "compiler/type.h"
 #include "cuda/internal.h"
 #endif
+#include "fake_cuda/fake_cuda.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -510,6 +511,9 @@ static int (*cu_destroy)(void *context);
 static int (*cu_current)(void **context);
 static int (*cu_pop)(void **context);
 
+static int (*cu_stream)(void **stream, unsigned flags);
+static fake_cuda *fake;
+
 static void *symbol_of(void *library, const char *name) {
     void *symbol = library ? dlsym(library, name) : NULL;
     if (!symbol) fail_msg("%s: no %s", fake_path, name);
@@ -524,6 +528,11 @@ static void load_fake_driver(void) {
     memcpy(&cu_destroy, &destroy, sizeof destroy);
     memcpy(&cu_current, &current, sizeof current);
     memcpy(&cu_pop, &pop, sizeof pop);
+    void *stream = symbol_of(library, "cuStreamCreate"), *get = symbol_of(library, "fake_cuda_state");
+    fake_cuda *(*state)(void);
+    memcpy(&cu_stream, &stream, sizeof stream);
+    memcpy(&state, &get, sizeof get);
+    fake = state();
 }
 
 static void *current_context(void) {
@@ -613,6 +622,59 @@ static void test_given_context(void **state) {
     assert_int_equal(spy_cuda_set_current_context(NULL) | cu_destroy(mine) | cu_destroy(other), 0);
 }
 
+// Order with another's stream, and that what is read after it waits too.
+static void test_other_streams(void **state) {
+    (void)state;
+    void *mine = new_context(0), *foreign = new_context(1), *stream = NULL, *wrong = NULL;
+    float numbers[4] = { 1, 2, 3, 4 };
+    spy_cuda_desc cuda;
+    spy_device_desc d;
+    spy_tensor_desc t;
+    memset(&cuda, 0, sizeof cuda);
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    assert_int_equal(spy_cuda_set_current_context(foreign) | cu_stream(&wrong, 1) | spy_cuda_set_current_context(mine) | cu_stream(&stream, 1), 0);
+    cuda.context = mine;
+    d.backend = spy_cuda_backend();
+    d.backend_desc = &cuda;
+    device = spy_create_device(&d);
+    if (!device) fail_msg("%s", spy_take_error(NULL).message);
+    t.shape = SPY_SHAPE(4);
+    t.data = numbers;
+    spy_tensor *x = spy_create_tensor(device, &t), *y = spy_create_tensor(device, &t);
+    void *own = spy_cuda_get_stream(device), *lane;
+    good(spy_wait(device));
+    good(spy_tensor_fill(y, 5));
+    good(spy_tensor_read(x, numbers, sizeof numbers));
+    lane = fake->read_in; // beside the work on y
+    assert_true(lane != own && lane != NULL);
+    good(spy_cuda_wait_stream(device, stream));
+    assert_true(fake->waiting == own && fake->waits_for == stream);
+    good(spy_tensor_fill(y, 6));
+    good(spy_tensor_read(x, numbers, sizeof numbers));
+    assert_true(fake->read_in == own || (fake->waiting == lane && fake->waits_for == own));
+    good(spy_cuda_signal_stream(device, stream));
+    assert_true(fake->waiting == stream && fake->waits_for == own);
+    fake->waiting = NULL; // with itself there is nothing to do
+    good(spy_cuda_wait_stream(device, NULL));
+    good(spy_cuda_signal_stream(device, own));
+    assert_null(fake->waiting);
+    assert_int_equal(spy_cuda_wait_stream(device, wrong), SPY_ERROR_INVALID_ARGUMENT);
+    has(spy_take_error(device).message, "spy_cuda_wait_stream: the stream is of another context");
+    assert_int_equal(spy_cuda_signal_stream(device, wrong), SPY_ERROR_INVALID_ARGUMENT);
+    has(spy_take_error(device).message, "spy_cuda_signal_stream: the stream is of another context");
+    // A stream of the program's: reads are in it, behind what the program has put there.
+    good(spy_cuda_set_stream(device, stream));
+    good(spy_tensor_fill(y, 7));
+    good(spy_tensor_read(x, numbers, sizeof numbers));
+    assert_ptr_equal(fake->read_in, stream);
+    assert_true(numbers[0] == 1 && numbers[3] == 4);
+    spy_release_tensor(x);
+    spy_release_tensor(y);
+    spy_release_device(device);
+    assert_int_equal(spy_cuda_set_current_context(NULL) | cu_destroy(mine) | cu_destroy(foreign), 0);
+}
+
 int main(int count, char **words) {
     const char *slash = strrchr(words[0], '/'); // the driver lies beside this program's folder
     (void)count;
@@ -621,6 +683,6 @@ int main(int count, char **words) {
                                         cmocka_unit_test(test_missing_nvrtc), cmocka_unit_test(test_open_nvrtc),
                                         cmocka_unit_test(test_compile), cmocka_unit_test(test_options), cmocka_unit_test(test_layouts),
                                         cmocka_unit_test(test_descs), cmocka_unit_test(test_current_context),
-                                        cmocka_unit_test(test_given_context) };
+                                        cmocka_unit_test(test_given_context), cmocka_unit_test(test_other_streams) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,7 @@ FAKE(cuMemFreeHost, (void *memory)) { return give(memory); }
 FAKE(cuMemHostGetDevicePointer_v2, (uint64_t * address, void *memory, unsigned flags)) { return *address = (uint64_t)(uintptr_t)memory, (void)flags, 0; }
 FAKE(cuMemcpyAsync, (uint64_t to, uint64_t from, size_t size, void *stream)) { return memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size), (void)stream, 0; }
 FAKE(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t size, void *stream)) { return memmove((void *)(uintptr_t)to, from, size), (void)stream, 0; }
-FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream)) { return memmove(to, (void *)(uintptr_t)from, size), (void)stream, 0; }
+FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream)) { return memmove(to, (void *)(uintptr_t)from, size), state.read_in = stream, 0; }
 
 static void fill(uint64_t to, unsigned value, size_t count) {
     for (size_t i = 0; i < count; i++) memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
@@ -143,11 +143,15 @@ FAKE(cuStreamCreate, (void **stream, unsigned flags)) {
 }
 FAKE(cuStreamDestroy_v2, (void *stream)) { return free(stream), 0; }
 FAKE(cuStreamSynchronize, (void *stream)) { return (void)stream, failing("cuStreamSynchronize"); }
-FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) { return (void)stream, (void)event, (int)flags; }
+FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) {
+    state.waiting = stream;
+    state.waits_for = *(void **)event;
+    return (int)flags;
+}
 FAKE(cuStreamGetCtx, (void *stream, void **out)) { return *out = *(context **)stream, 0; }
-FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = malloc(1), (void)flags, 0; }
+FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = calloc(1, sizeof(void *)), (void)flags, 0; } // its stream
 FAKE(cuEventDestroy_v2, (void *event)) { return free(event), 0; }
-FAKE(cuEventRecord, (void *event, void *stream)) { return (void)event, (void)stream, 0; }
+FAKE(cuEventRecord, (void *event, void *stream)) { return *(void **)event = stream, 0; }
 FAKE(cuEventQuery, (void *event)) { return (void)event, 0; }
 FAKE(cuEventSynchronize, (void *event)) { return (void)event, 0; }
 FAKE(cuEventElapsedTime, (float *ms, void *from, void *to)) { return *ms = 1, (void)from, (void)to, 0; }
