@@ -129,3 +129,9 @@ def test_table_costs_nothing():
     """Y7: the table is not read before it is needed."""
     code = "import sys, slangpy; a = 'slangpy.absent' in sys.modules; hasattr(slangpy, 'Texture'); print(a, 'slangpy.absent' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout.split() == ["False", "True"]
+
+
+def test_submodules_are_attributes():
+    """After `import slangpy` alone, as SlangPy's scripts write them."""
+    code = "import slangpy as spy; assert spy.types.call_id is spy.call_id and spy.bindings.PYTHON_TYPES is spy.PYTHON_TYPES and spy.reflection"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

@@ -512,6 +512,7 @@ static int (*cu_current)(void **context);
 static int (*cu_pop)(void **context);
 
 static int (*cu_stream)(void **stream, unsigned flags);
+static int (*cu_stream_destroy)(void *stream);
 static fake_cuda *fake;
 
 static void *symbol_of(void *library, const char *name) {
@@ -528,9 +529,11 @@ static void load_fake_driver(void) {
     memcpy(&cu_destroy, &destroy, sizeof destroy);
     memcpy(&cu_current, &current, sizeof current);
     memcpy(&cu_pop, &pop, sizeof pop);
-    void *stream = symbol_of(library, "cuStreamCreate"), *get = symbol_of(library, "fake_cuda_state");
+    void *stream = symbol_of(library, "cuStreamCreate"), *get = symbol_of(library, "fake_cuda_state"),
+         *end = symbol_of(library, "cuStreamDestroy_v2");
     fake_cuda *(*state)(void);
     memcpy(&cu_stream, &stream, sizeof stream);
+    memcpy(&cu_stream_destroy, &end, sizeof end);
     memcpy(&state, &get, sizeof get);
     fake = state();
 }
@@ -672,6 +675,7 @@ static void test_other_streams(void **state) {
     spy_release_tensor(x);
     spy_release_tensor(y);
     spy_release_device(device);
+    assert_int_equal(cu_stream_destroy(stream) | cu_stream_destroy(wrong), 0);
     assert_int_equal(spy_cuda_set_current_context(NULL) | cu_destroy(mine) | cu_destroy(foreign), 0);
 }
 
