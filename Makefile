@@ -125,9 +125,9 @@ $B/unit-split/%: $B/tests/unit/%.o $(unit_helpers) $(library)
 # A CUDA driver without a GPU, which a test opens.
 $B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/fake_cuda.h
 	@mkdir -p $(@D)
-	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@
+	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $< -o $@
 
-$(foreach t,test_cuda_graph test_cuda_repeat test_cuda_transfer,$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so
+$(foreach t,test_cuda test_cuda_graph test_cuda_repeat test_cuda_transfer,$B/unit-split/$t $B/unit-headers/$t): | $B/fake_cuda.so
 
 $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
 	@mkdir -p $(@D)

@@ -43,12 +43,24 @@ typedef struct spy_cuda_desc {
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
 // stream of another context. Threads: one at a time.
 spy_status spy_cuda_set_stream(spy_device *device, void *stream);
+// Order between the device and a stream that others fill; the host waits for nothing. wait: all further work of the device
+// begins after what `stream` has been given so far. signal: what `stream` is given from now on begins after all work of the
+// device so far. NULL, errors and threads as for spy_cuda_set_stream().
+spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
+spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
 // What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
 void *spy_cuda_get_stream(spy_device *device);
 void *spy_cuda_get_context(spy_device *device);
 // Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
 // thread's current context as it was, but for threads that have none: those get the device's. Threads: any, one at a time.
 spy_status spy_cuda_make_current(spy_device *device);
+
+// The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
+// spy_device_desc.adapter; NULL and 0: there is none. Either may be NULL. And the way back, as cuCtxSetCurrent: NULL takes the
+// current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one, SPY_ERROR_INVALID_ARGUMENT for what is no context;
+// errors are the thread's, as those of spy_create_device(). Threads: any.
+spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter);
+spy_status spy_cuda_set_current_context(void *context);
 
 // A tensor over `size_bytes` of device memory from `address` (CUdeviceptr) on. desc->data must be NULL. The memory must
 // outlive the tensor and all calls with it. SPY_ERROR_INVALID_ARGUMENT for memory of another device or none of CUDA's.
@@ -1122,6 +1134,7 @@ typedef struct spyi_cuda_gpu {
     // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
     uint64_t open;
     uint64_t finished; // as last seen
+    uint64_t ordered;  // the last one that waited for another's stream
     uint32_t work;     // operations in the open batch
     size_t work_bytes; // in its pages
     spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
@@ -1191,6 +1204,9 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
 // The stream has been waited for: the open batch ends without an event.
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
+// The device's stream waits for what `stream` has so far, and the other way round.
+SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);
@@ -2292,24 +2308,62 @@ SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *base, uint64_t submit, uint64_t time
 
 // >>streams
 
-// The new stream begins where the old one ends.
-SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
     spyi_cu_context context = NULL;
     spyi_cu_result result;
+    if ((uintptr_t)stream <= 2)
+        return SPY_OK; // the default streams' handles are of whatever context is current
+    result = gpu->cu.StreamGetCtx(stream, &context);
+    if (result == SPYI_CU_OK && context == gpu->context) return SPY_OK;
+    if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
+    else
+        spyi_text_add(error, "the stream is of another context than the device '%s'",
+                      gpu->base.limits.info.name);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// What `after` is given from now on begins when `before` has done what it was given so far.
+static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
+                                  spyi_text *error) {
+    spyi_cu_event event = NULL;
+    spyi_cu_result result = gpu->cu.EventCreate(&event, SPYI_CU_EVENT_DISABLE_TIMING);
+    if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(event, before);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, event, 0);
+    if (event != NULL) (void)gpu->cu.EventDestroy(event); // the driver keeps what is waited for
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
+}
+
+// NULL: the device's own; *other: whether it is another one than work goes to.
+static spy_status spyi_cuda_other_stream(spyi_cuda_gpu *gpu, spyi_cu_stream *stream, bool *other,
+                                         spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    if (status != SPY_OK) return status;
-    if (stream == NULL) stream = gpu->own_stream;
-    if (stream == gpu->stream) return SPY_OK;
-    if ((uintptr_t)stream > 2) { // the default streams' handles are of whatever context is current
-        result = gpu->cu.StreamGetCtx(stream, &context);
-        if (result != SPYI_CU_OK || context != gpu->context) {
-            if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
-            else
-                spyi_text_add(error, "the stream is of another context than the device '%s'",
-                              gpu->base.limits.info.name);
-            return SPY_ERROR_INVALID_ARGUMENT;
-        }
-    }
+    if (*stream == NULL) *stream = gpu->own_stream;
+    *other = *stream != gpu->stream;
+    return status == SPY_OK && *other ? spyi_cuda_check_stream(gpu, *stream, error) : status;
+}
+
+SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    bool other;
+    spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
+    if (status != SPY_OK || !other) return status;
+    gpu->work++; // a batch ends here, for what runs beside the stream to wait for
+    gpu->ordered = gpu->open;
+    return spyi_cuda_end_batch(gpu, error);
+}
+
+SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    bool other;
+    spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    return status == SPY_OK && other ? spyi_cuda_order(gpu, gpu->stream, stream, error) : status;
+}
+
+// The new stream begins where the old one ends.
+SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    spyi_cu_result result;
+    bool other;
+    spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    if (status != SPY_OK || !other) return status;
     if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;
@@ -3611,11 +3665,14 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
     return status;
 }
 
-// Work up to `after` has been begun before, on the stream; `lane` waits for that and no more.
+// Work up to `after` has been begun before, on the stream; `lane` waits for that and no more. A stream of the program's may
+// hold work of its own on the same memory: what is read from there waits for all.
 static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_stream *stream,
                                    spyi_text *error) {
     spyi_cu_result result;
     *stream = gpu->stream;
+    if (gpu->stream != gpu->own_stream) return SPY_OK;
+    if (after < gpu->ordered) after = gpu->ordered;
     if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
     if (after >= gpu->open) return SPY_OK; // all that there is
     *stream = gpu->lane;
@@ -3687,20 +3744,34 @@ static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *fun
     return gpu;
 }
 
-spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
-    static const char function[] = "spy_cuda_set_stream";
+// Gives the stream to one of stream.c's functions, in the device's context.
+static spy_status spyi_cuda_with_stream(spy_device *device, void *stream, const char *function,
+                                        spy_status (*use)(spyi_cuda_gpu *gpu, spyi_cu_stream stream,
+                                                          spyi_text *error)) {
     spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
     spyi_text error = { NULL, 0, 0 };
     spy_status status;
     bool pushed;
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
     pushed = spyi_cuda_enter(gpu);
-    status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)stream, &error);
+    status = use(gpu, (spyi_cu_stream)stream, &error);
     spyi_cuda_leave(gpu, pushed);
     if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(&error));
     spyi_text_free(&error);
     spyi_leave(device);
     return status;
+}
+
+spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_set_stream", spyi_cuda_use_stream);
+}
+
+spy_status spy_cuda_wait_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_wait_stream", spyi_cuda_wait_stream);
+}
+
+spy_status spy_cuda_signal_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_signal_stream", spyi_cuda_signal_stream);
 }
 
 void *spy_cuda_get_stream(spy_device *device) {
@@ -3733,6 +3804,53 @@ spy_status spy_cuda_make_current(spy_device *device) {
     spyi_leave(device);
     return status;
 }
+
+// >>the current context, of programs that have no device yet
+
+static spy_status spyi_cuda_read_current(const spyi_cu_driver *cu, void **context, uint32_t *adapter,
+                                         spyi_text *error) {
+    spyi_cu_context now = NULL;
+    spyi_cu_device device = -1;
+    spyi_cu_result result = cu->CtxGetCurrent(&now);
+    if (result == SPYI_CU_OK && now != NULL) result = cu->CtxGetDevice(&device);
+    if (result != SPYI_CU_OK) {
+        spyi_cu_say(cu, result, now != NULL ? "cuCtxGetDevice" : "cuCtxGetCurrent", error);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (context != NULL) *context = (void *)now;
+    if (adapter != NULL) *adapter = (uint32_t)(device + 1);
+    return SPY_OK;
+}
+
+spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter) {
+    spyi_cu_driver cu;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_cu_open(NULL, &cu, &error);
+    if (context != NULL) *context = NULL;
+    if (adapter != NULL) *adapter = 0;
+    if (status == SPY_OK) status = spyi_cuda_read_current(&cu, context, adapter, &error);
+    if (status != SPY_OK)
+        (void)spyi_fail(NULL, status, "spy_cuda_get_current_context: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return status;
+}
+
+spy_status spy_cuda_set_current_context(void *context) {
+    spyi_cu_driver cu;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_cu_open(NULL, &cu, &error);
+    if (status == SPY_OK) {
+        spyi_cu_result result = cu.CtxSetCurrent((spyi_cu_context)context);
+        if (result != SPYI_CU_OK) spyi_cu_say(&cu, result, "cuCtxSetCurrent", &error);
+        if (result != SPYI_CU_OK) status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status != SPY_OK)
+        (void)spyi_fail(NULL, status, "spy_cuda_set_current_context: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return status;
+}
+
+// >>tensors over the program's memory
 
 // The whole allocation, so that tensors over parts of it share their hazards.
 static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t size_bytes,

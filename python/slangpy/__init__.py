@@ -8,6 +8,7 @@ from .logger import *
 from .reports import *
 from .buffers import *
 from .gradients import *
+from .interop import *
 from .device import *
 from .encoders import *
 from .programs import *
@@ -27,7 +28,7 @@ _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the
 
 
 def __getattr__(name):
-    module = _LAZY.get(name, name if name in ("reflection", "bindings") else None)
+    module = _LAZY.get(name, name if name in ("reflection", "bindings", "types") else None)
     import importlib
 
     if module is None:

@@ -25,6 +25,8 @@ from .encoders import *
 from .enums import *
 from .gradients import *
 from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor
+from .interop import *
+from .interop import _StreamLike
 from .logger import *
 from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
@@ -317,9 +319,10 @@ class Function:
         """.bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many elements share.
         An error where the function itself adds to a gradient (DiffTensor).
         """
-    def cuda_stream(self, stream: Any, /) -> Function:
-        """Calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int or an object
-        with cuda_stream, as torch's streams. ValueError where the device is not CUDA's, or the stream of another context.
+    def cuda_stream(self, stream: _StreamLike, /) -> Function:
+        """Calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a
+        NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device
+        is not CUDA's, or the stream of another context.
         """
     def write(self, function: Callable[..., object], /, *args: Any) -> Function:
         """function(cursor, *args) sets globals at each call."""

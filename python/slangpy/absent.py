@@ -25,9 +25,8 @@ _NAMES = {
         "deserialize_acceleration_structure ray_tracing",
     "cooperative vectors": "CoopVecMatrixDesc CoopVecMatrixLayout create_coop_vec_matrix_desc convert_coop_vec_matrix "
         "convert_coop_vec_matrices get_coop_vec_matrix_size",
-    "torch's autograd": "create_torch_device TorchModule torch_device",
-    "sharing devices and queues with CUDA": "sync_to_cuda sync_to_device NativeHandle NativeHandleType native_handle "
-        "native_handles shared_handle",
+    "torch's autograd": "TorchModule torch_device",
+    "sharing devices and queues with CUDA": "native_handle shared_handle",
     "fusion": "fuse vmap vcast vdim vmapping declare",
     "images": "Bitmap DataStruct DataStructConverter",
     "reading queries on the GPU": "resolve_query",

@@ -7,12 +7,12 @@ from . import buffers as _buffers
 from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
                     MemoryType, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
                     TimestampCalibration)
+from .interop import NativeHandleType, _ContextScope, _StreamScope, _take_handles, get_cuda_current_context_native_handles
 from .logger import log_warn_once
 from .reports import _Steps, _apply_dumps
 
 __all__ = [
     "Device", "create_device", "init_device", "enumerate_adapters", "push_current_device", "pop_current_device", "current_device",
-    "get_cuda_current_context_native_handles",
     "create_buffer",
     "create_command_encoder",
     "create_fence",
@@ -42,6 +42,13 @@ _devices: "weakref.WeakSet[Device]" = weakref.WeakSet()
 
 def _luid(index):
     return [index + 1] + [0] * 15
+
+
+def _version_of(info):
+    version = info["api_version"]
+    if info["backend"] == "cuda":
+        return "{}.{}".format(version // 1000, version % 1000 // 10)
+    return "{}.{}.{}".format(version >> 22 & 127, version >> 12 & 1023, version & 4095)
 
 
 def enumerate_adapters(type=DeviceType.automatic):
@@ -80,11 +87,12 @@ class Device(_slangpy.Device):
             if getattr(desc, name):
                 log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
+        context, luid = _take_handles(desc)
         paths = list(desc.include_paths or []) + list(options.include_paths)
         self = _slangpy.Device.__new__(
             cls, desc.type, enable_debug_layers=desc.enable_debug_layers or desc.enable_rhi_validation,
-            adapter_luid=desc.adapter_luid, include_paths=paths, enable_print=desc.enable_print,
-            enable_hot_reload=desc.enable_hot_reload, existing_device_handles=desc.existing_device_handles,
+            adapter_luid=luid, include_paths=paths, enable_print=desc.enable_print,
+            enable_hot_reload=desc.enable_hot_reload, cuda_context=context,
             adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library, label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size)
         desc.include_paths, desc.compiler_options = paths, options
@@ -130,15 +138,17 @@ class Device(_slangpy.Device):
                               max_compute_dispatch_thread_groups=(i["max_group_count"],) * 3,
                               max_structured_buffer_size=i["max_binding_bytes"],
                               max_push_constants_size=i["max_inline_block_bytes"])
-        version = i["api_version"]
         return DeviceInfo(type=DeviceType[i["backend"]], api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(i["backend"], i["backend"]), adapter_name=i["name"],
                           adapter_luid=self._find_luid(i["name"]), timestamp_frequency=1000000000 if period else 0, limits=limits,
                           driver=i["driver"], memory_bytes=i["memory_bytes"], wave_size=i["subgroup_size"],
-                          api_version="{}.{}.{}".format(version >> 22 & 127, version >> 12 & 1023, version & 4095))
+                          api_version=_version_of(i))
 
     def _find_luid(self, name):
         if self._desc.adapter_luid:
             return list(self._desc.adapter_luid)
+        for handle in self.native_handles:  # two GPUs may have one name
+            if handle.type == NativeHandleType.CUdevice:
+                return _luid(handle.value)
         return next((a.luid for a in enumerate_adapters(self._desc.type) if a.name == name), [])
 
     @property
@@ -162,7 +172,10 @@ class Device(_slangpy.Device):
         """Names of Slang capabilities that kernels may use, as a list."""
         names = {0x1: "SPV_KHR_16bit_storage", 0x20: "SPV_EXT_shader_atomic_float_add", 0x80: "spvGroupNonUniformBallot",
                  0x100: "SPV_KHR_physical_storage_buffer"}
-        bits = self._info()["features"]
+        i = self._info()
+        if i["backend"] == "cuda":  # the driver's text ends with "compute capability 9.0"
+            return ["cuda", "cuda_sm_" + i["driver"].split()[-1].replace(".", "_")]
+        bits = i["features"]
         return ["spirv_1_5"] + [name for bit, name in names.items() if bits & bit]
 
     @property
@@ -181,18 +194,42 @@ class Device(_slangpy.Device):
 
     # >>CUDA: other backends say that they have no context
 
+    @property
+    def native_handles(self):
+        """The CUdevice and the CUcontext of a CUDA device, as a list of NativeHandle; empty for others, whose handles stay inside."""
+        if self._info()["backend"] != "cuda":
+            return []
+        with _ContextScope(self):
+            return get_cuda_current_context_native_handles()
+
     def set_cuda_context_current(self):
-        """set_cuda_context_current(): make the device's CUDA context the thread's; an error on devices without one."""
-        self._no_cuda("set_cuda_context_current")
+        """set_cuda_context_current(): make the device's CUDA context this thread's current one, for other libraries; calls of this
+        one leave the current context as it is. An error on devices without one."""
+        self._check_cuda("set_cuda_context_current")
+        self._make_current()
 
     def cuda_context_scope(self):
-        """cuda_context_scope(): the same within a `with` block; an error on devices without one."""
-        self._no_cuda("cuda_context_scope")
+        """cuda_context_scope(): for `with`: the device's CUDA context is this thread's current one in the block, and what was current
+        before is so again after it, also when the device was closed meanwhile. An error on devices without one."""
+        self._check_cuda("cuda_context_scope")
+        return _ContextScope(self)
 
-    def _no_cuda(self, where):
+    def sync_to_cuda(self, cuda_stream=0):
+        """sync_to_cuda(cuda_stream=0): all further work of this CUDA device begins after what the stream has been given so far by
+        others. Does not wait. 0: CUDA's default stream; else as Function.cuda_stream()."""
+        self._check_cuda("sync_to_cuda")
+        self._wait_stream(cuda_stream)
+
+    def sync_to_device(self, cuda_stream=0):
+        """sync_to_device(cuda_stream=0): what the stream is given from now on begins after all work of this CUDA device so far. Does
+        not wait. As sync_to_cuda()."""
+        self._check_cuda("sync_to_device")
+        self._signal_stream(cuda_stream)
+
+    def _check_cuda(self, where):
         backend = self._info()["backend"]
-        why = "is not in this version" if backend == "cuda" else "expected a device of DeviceType.cuda, got DeviceType.{}".format(backend)
-        raise _slangpy.Error("Device.{}: {}".format(where, why))
+        if backend != "cuda":
+            raise _slangpy.Error("Device.{}: expected a device of DeviceType.cuda, got DeviceType.{}".format(where, backend))
 
     @property
     def supports_cuda_interop(self):
@@ -235,16 +272,16 @@ class Device(_slangpy.Device):
                                signal_fence_values=(), queue=CommandQueueType.graphics, cuda_stream=None):
         """submit_command_buffers(command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(), signal_fence_values=(),
         queue=CommandQueueType.graphics, cuda_stream=None): run CommandBuffers in order, after the fences have the values to wait for; gives the
-        id to wait for. The fences to signal get their values when it has finished."""
+        id to wait for. The fences to signal get their values when it has finished. `cuda_stream`: run them on that stream (an int, a
+        NativeHandle, or an object with cuda_stream, as torch's), after all earlier work of the device, which goes on after them."""
         from .encoders import submit
 
-        if cuda_stream:
-            raise _slangpy.Error("submit_command_buffers: argument 'cuda_stream': the device has no CUDA streams")
-        return submit(self, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values)
+        with _StreamScope(self, cuda_stream, "submit_command_buffers"):
+            return submit(self, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values)
 
     def submit_command_buffer(self, command_buffer, queue=CommandQueueType.graphics, cuda_stream=None):
         """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics, cuda_stream=None): run a CommandBuffer; gives the
-        id to wait for."""
+        id to wait for. As submit_command_buffers()."""
         return self.submit_command_buffers([command_buffer], queue=queue, cuda_stream=cuda_stream)
 
     def wait_for_idle(self, queue=CommandQueueType.graphics):
@@ -358,7 +395,8 @@ def create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_
     """create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_luid=None, include_paths=(),
     enable_cuda_interop=False, enable_print=False, enable_hot_reload=True, enable_compilation_reports=False,
     existing_device_handles=None, bindless_options=None, **more): a Device. `adapter_luid`: of enumerate_adapters();
-    `include_paths`: searched by `import` and #include; `more`: further keywords of DeviceDesc (adapter_name, label,
+    `include_paths`: searched by `import` and #include; `existing_device_handles`: a CUcontext for a CUDA device, which must outlive
+    it, with or without its CUdevice, as a list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc (adapter_name, label,
     compiler_options, log, progress, print_buffer_size, slang_library, max_plans). The environment's
     SLANGPY_DEVICE_TYPE_OVERRIDE names another type."""
     override = os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE")
@@ -473,10 +511,3 @@ def submit_command_buffer(*args, **kwargs):
 def submit_command_buffers(*args, **kwargs):
     """submit_command_buffers(...): Device.submit_command_buffers() of the current device."""
     return current_device().submit_command_buffers(*args, **kwargs)
-
-
-def get_cuda_current_context_native_handles():
-    """get_cuda_current_context_native_handles(): the thread's CUDA context, to share it with a device: an error, for contexts cannot be
-    shared from Python in this version."""
-    raise _slangpy.Error("get_cuda_current_context_native_handles: sharing a CUDA context is not in this version")
-

@@ -1,7 +1,8 @@
 """Devices: making them, what they are, what they make; the current device."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from contextlib import AbstractContextManager
+from typing import Any
 
 from typing_extensions import Self
 
@@ -12,6 +13,7 @@ from .enums import (
     AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceType, Feature, Format, MemoryType,
     QueryType, ResourceState, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, TimestampCalibration,
 )
+from .interop import NativeHandle, _StreamLike
 from .programs import ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangSession
 from .reports import CompilationReport
 
@@ -20,7 +22,6 @@ __all__ = [
     "current_device", "create_buffer", "create_command_encoder", "create_fence", "create_query_pool",
     "create_slang_session", "create_compute_kernel", "create_compute_pipeline", "load_module", "load_module_from_file",
     "load_module_from_source", "load_program", "link_program", "submit_command_buffer", "submit_command_buffers",
-    "get_cuda_current_context_native_handles",
 ]
 
 class _Device:  # in C
@@ -77,7 +78,7 @@ class Device(_Device):
         enable_print: bool = False,
         enable_hot_reload: bool = True,
         enable_compilation_reports: bool = False,
-        existing_device_handles: Sequence[Any] | None = None,
+        existing_device_handles: Sequence[NativeHandle] | None = None,
         bindless_options: Any = None,
         *,
         desc: DeviceDesc | None = ...,
@@ -126,10 +127,27 @@ class Device(_Device):
         """Whether reports are kept of what is loaded and compiled."""
     @enable_compilation_reports.setter
     def enable_compilation_reports(self, keep: bool) -> None: ...
+    @property
+    def native_handles(self) -> list[NativeHandle]:
+        """The CUdevice and the CUcontext of a CUDA device, as a list of NativeHandle; empty for others, whose handles stay
+        inside.
+        """
     def set_cuda_context_current(self) -> None:
-        """Make the device's CUDA context the thread's; an error on devices without one."""
-    def cuda_context_scope(self) -> Any:
-        """The same within a `with` block; an error on devices without one."""
+        """Make the device's CUDA context this thread's current one, for other libraries; calls of this one leave the current
+        context as it is. An error on devices without one.
+        """
+    def sync_to_cuda(self, cuda_stream: _StreamLike = 0) -> None:
+        """All further work of this CUDA device begins after what the stream has been given so far by others. Does not wait.
+        0: CUDA's default stream; else as Function.cuda_stream().
+        """
+    def sync_to_device(self, cuda_stream: _StreamLike = 0) -> None:
+        """What the stream is given from now on begins after all work of this CUDA device so far. Does not wait. As
+        sync_to_cuda().
+        """
+    def cuda_context_scope(self) -> AbstractContextManager[Device]:
+        """For `with`: the device's CUDA context is this thread's current one in the block, and what was current before is so
+        again after it, also when the device was closed meanwhile. An error on devices without one.
+        """
     @property
     def supports_cuda_interop(self) -> bool:
         """Whether memory is shared with a CUDA device beside it: never in this version."""
@@ -172,13 +190,14 @@ class Device(_Device):
         wait_fence_values: Sequence[int] = (),
         signal_fences: Sequence[Fence] = (),
         signal_fence_values: Sequence[int] = (),
-        queue: CommandQueueType = ..., cuda_stream: object = ...,
+        queue: CommandQueueType = ..., cuda_stream: _StreamLike | None = ...,
     ) -> int:
         """Run CommandBuffers in order, after the fences have the values to wait for; gives the id to wait for. The fences to
-        signal get their values when it has finished.
+        signal get their values when it has finished. `cuda_stream`: run them on that stream (an int, a NativeHandle, or
+        an object with cuda_stream, as torch's), after all earlier work of the device, which goes on after them.
         """
-    def submit_command_buffer(self, command_buffer: CommandBuffer, queue: CommandQueueType = ..., cuda_stream: object = ...) -> int:
-        """Run a CommandBuffer; gives the id to wait for."""
+    def submit_command_buffer(self, command_buffer: CommandBuffer, queue: CommandQueueType = ..., cuda_stream: _StreamLike | None = ...) -> int:
+        """Run a CommandBuffer; gives the id to wait for. As submit_command_buffers()."""
     def create_fence(self, initial_value: int = 0, shared: bool = False) -> Fence:
         """A Fence. Shared ones are an error."""
     def create_query_pool(self, type: QueryType = ..., count: int = 1) -> QueryPool:
@@ -238,7 +257,7 @@ def create_device(
     enable_print: bool = False,
     enable_hot_reload: bool = True,
     enable_compilation_reports: bool = False,
-    existing_device_handles: Sequence[Any] | None = None,
+    existing_device_handles: Sequence[NativeHandle] | None = None,
     bindless_options: Any = None,
     *,
     adapter_name: str | None = ...,
@@ -255,9 +274,11 @@ def create_device(
     shader_cache_path: _Path | None = ...,
     shader_cache_size: int = ...,
 ) -> Device:
-    """A Device. `adapter_luid`: of enumerate_adapters(); `include_paths`: searched by `import` and #include; `more`: further
-    keywords of DeviceDesc (adapter_name, label, compiler_options, log, progress, print_buffer_size, slang_library,
-    max_plans). The environment's SLANGPY_DEVICE_TYPE_OVERRIDE names another type.
+    """A Device. `adapter_luid`: of enumerate_adapters(); `include_paths`: searched by `import` and #include;
+    `existing_device_handles`: a CUcontext for a CUDA device, which must outlive it, with or without its CUdevice, as a
+    list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc
+    (adapter_name, label, compiler_options, log, progress, print_buffer_size, slang_library, max_plans). The environment's
+    SLANGPY_DEVICE_TYPE_OVERRIDE names another type.
     """
 def init_device() -> Device:
     """create_device() without arguments."""
@@ -269,11 +290,6 @@ def pop_current_device() -> Device:
     """Back to the one before; gives the device. An error when none was pushed."""
 def current_device() -> Device:
     """The device pushed last. An error when there is none."""
-def get_cuda_current_context_native_handles() -> NoReturn:
-    """The thread's CUDA context, to share it with a device: an error, for contexts cannot be shared from Python in this
-    version.
-    """
-
 # As methods of the current device.
 def create_buffer(
     size: int | BufferDesc = 0,
@@ -334,7 +350,7 @@ def link_program(
     link_options: Any = None,
 ) -> ShaderProgram:
     """Device.link_program() of the current device."""
-def submit_command_buffer(command_buffer: CommandBuffer, queue: CommandQueueType = ..., cuda_stream: object = ...) -> int:
+def submit_command_buffer(command_buffer: CommandBuffer, queue: CommandQueueType = ..., cuda_stream: _StreamLike | None = ...) -> int:
     """Device.submit_command_buffer() of the current device."""
 def submit_command_buffers(
     command_buffers: Iterable[CommandBuffer],
@@ -342,6 +358,6 @@ def submit_command_buffers(
     wait_fence_values: Sequence[int] = (),
     signal_fences: Sequence[Fence] = (),
     signal_fence_values: Sequence[int] = (),
-    queue: CommandQueueType = ..., cuda_stream: object = ...,
+    queue: CommandQueueType = ..., cuda_stream: _StreamLike | None = ...,
 ) -> int:
     """Device.submit_command_buffers() of the current device."""

@@ -5,6 +5,8 @@ from enum import Enum, IntEnum, IntFlag
 from os import PathLike
 from typing import Any, ClassVar
 
+from .interop import NativeHandle
+
 __all__ = [
     "DeviceType", "Feature", "ShaderModel", "BufferUsage", "MemoryType", "ResourceState", "CommandQueueType", "QueryType",
     "Format", "LogLevel", "LogFrequency", "SlangMatrixLayout", "SlangFloatingPointMode", "SlangDebugInfoLevel",
@@ -263,7 +265,7 @@ class DeviceDesc(_Desc):
     module_cache_path: _Path | None
     shader_cache_path: _Path | None
     shader_cache_size: int
-    existing_device_handles: Sequence[Any] | None
+    existing_device_handles: Sequence[NativeHandle] | None
     bindless_options: Any
     label: str
     adapter_name: str | None
@@ -290,7 +292,7 @@ class DeviceDesc(_Desc):
         module_cache_path: _Path | None = ...,
         shader_cache_path: _Path | None = ...,
         shader_cache_size: int = ...,
-        existing_device_handles: Sequence[Any] | None = ...,
+        existing_device_handles: Sequence[NativeHandle] | None = ...,
         bindless_options: Any = ...,
         label: str = ...,
         adapter_name: str | None = ...,

@@ -4,6 +4,7 @@ import os
 from . import _slangpy
 from .device import _check_options
 from .enums import CommandQueueType
+from .interop import _StreamScope
 
 __all__ = [
     "SlangSession", "SlangModule", "SlangEntryPoint", "ShaderProgram", "ShaderObject", "ShaderCursor", "ComputeKernel",
@@ -169,18 +170,17 @@ class ComputeKernel:
         """dispatch(thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
         query_pool=None, query_index_before=0, query_index_after=0, **kwargs): run in at least [x, y, z] threads (whole groups).
         `vars`: global shader parameters by name or path; `kwargs`: the entry point's parameters. With a command encoder it is
-        recorded; with a QueryPool, GPU times before and after are written."""
-        if cuda_stream:
-            raise _slangpy.Error("ComputeKernel.dispatch: argument 'cuda_stream': the device has no CUDA streams")
+        recorded; with a QueryPool, GPU times before and after are written. `cuda_stream`: run it on that stream, as Function.cuda_stream()."""
         encoder = command_encoder
         if query_pool is not None:
             encoder = command_encoder or self.device.create_command_encoder()
             encoder.write_timestamp(query_pool, query_index_before)
-        self._function.dispatch(thread_count, vars=vars, command_encoder=encoder, **kwargs)
-        if query_pool is not None:
-            encoder.write_timestamp(query_pool, query_index_after)
-            if command_encoder is None:
-                self.device.submit_command_buffer(encoder.finish())
+        with _StreamScope(self.device, cuda_stream, "ComputeKernel.dispatch"):
+            self._function.dispatch(thread_count, vars=vars, command_encoder=encoder, **kwargs)
+            if query_pool is not None:
+                encoder.write_timestamp(query_pool, query_index_after)
+                if command_encoder is None:
+                    self.device.submit_command_buffer(encoder.finish())
 
     def __repr__(self):
         return "<slangpy.ComputeKernel {}>".format(self.program.entry_points[0].name)

@@ -9,6 +9,7 @@ from typing_extensions import Self
 from . import Device, EntryPointLayout, Function, Module, ProgramLayout, ShaderCursor as ShaderCursor, TypeReflection, Struct, _ShapeLike
 from .encoders import CommandEncoder, QueryPool
 from .enums import CommandQueueType, SlangCompilerOptions
+from .interop import _StreamLike
 from .reflection import ShaderStage
 
 __all__ = [
@@ -84,7 +85,7 @@ class ComputeKernel:
         vars: Mapping[str, Any] | None = None,
         command_encoder: CommandEncoder | None = None,
         queue: CommandQueueType = ...,
-        cuda_stream: Any = None,
+        cuda_stream: _StreamLike | None = None,
         query_pool: QueryPool | None = None,
         query_index_before: int = 0,
         query_index_after: int = 0,
@@ -92,7 +93,7 @@ class ComputeKernel:
     ) -> None:
         """Run in at least [x, y, z] threads (whole groups). `vars`: global shader parameters by name or path; `kwargs`: the
         entry point's parameters. With a command encoder it is recorded; with a QueryPool, GPU times before and after are
-        written.
+        written. `cuda_stream`: run it on that stream, as Function.cuda_stream().
         """
 
 class ComputePipeline:

@@ -313,11 +313,11 @@ static void spyp_look_for_changes(spyp_device *d) {
 
 // The call on the stream that was asked for; the device's own goes on behind it.
 static spy_status spyp_call_on_stream(spyp_function *f, const spyp_invocation *in) {
-    spy_device *device = f->module->device->device;
-    spy_status status = spy_cuda_set_stream(device, f->chain->stream);
+    spyp_device *d = f->module->device;
+    spy_status status = spyp_stream_begin(d, f->chain->stream);
     if (status != SPY_OK) return status;
     status = spy_call_with(f->function, in->args, &in->options);
-    spy_status back = spy_cuda_set_stream(device, NULL);
+    spy_status back = spyp_stream_end(d, f->chain->stream);
     return status == SPY_OK ? back : status;
 }
 
@@ -378,8 +378,10 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
     if (status == 0 && result) status = spyp_take_result(&in);
     if (status == 0) status = spyp_take_options(&in);
     if (status == 0 && spyp_enter(d, what) == 0) {
+        void *stream = in.call.function->chain && !in.append_to ? in.call.function->chain->stream : NULL;
         spyp_look_for_changes(d);
-        made = verb(&in, data);
+        made = spyp_stream_begin(d, stream) == SPY_OK ? verb(&in, data) : spyp_raise(d);
+        if (spyp_stream_end(d, stream) != SPY_OK) spyp_replace(&made, spyp_raise(d));
         spyp_leave(d);
     }
     spy_tensor *unused[] = { in.value.tensor, in.grad.tensor, in.tensor, in.grad_tensor }; // of time(): nobody asked for them

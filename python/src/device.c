@@ -30,7 +30,7 @@ int spyp_enter(spyp_device *d, const char *what) {
         d->owner = me;
         d->depth = 1;
         d->what = what;
-        if (SPYP_LIKELY(d->device != NULL)) return 0;
+        if (SPYP_LIKELY(d->device != NULL)) return SPYP_LIKELY(d->follow == NULL) ? 0 : spyp_stream_follow(d);
         spyp_leave(d);
     }
     if (d->device)
@@ -298,23 +298,22 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
 
 static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
-                             "enable_print", "enable_hot_reload", "enable_compilation_reports", "existing_device_handles",
+                             "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
                              "log", "progress", "print_buffer_size", "compiler_options", NULL };
-    PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *handles = Py_None, *bindless = Py_None, *log = Py_None,
+    PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
              *progress = Py_None, *options = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
     int layers = 0, interop = 0, print = 0, reload = 1, reports = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnO:create_device", names, &backend, &layers, &luid, &paths,
-                                     &interop, &print, &reload, &reports, &handles, &bindless, &adapter_name, &plans, &library,
+                                     &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
                                      &dump, &label, &log, &progress, &print_bytes, &options))
         return NULL;
-    if (handles != Py_None) {
-        PyErr_SetString(spyp.error, "create_device: argument 'existing_device_handles': only C programs can bring a Vulkan device");
-        return NULL;
-    }
+    spy_cuda_desc cuda;
+    memset(&cuda, 0, sizeof cuda);
+    if (context != Py_None && !(cuda.context = PyLong_AsVoidPtr(context)) && PyErr_Occurred()) return NULL;
     if (luid != Py_None) { // as enumerate_adapters() gives it: the adapter's number, from 1, in its first byte
         PyObject *first = PySequence_GetItem(luid, 0);
         adapter = first ? (unsigned int)PyLong_AsUnsignedLong(first) : 0;
@@ -344,6 +343,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     d->extra = PyDict_New();
     spy_device_desc desc;
     memset(&desc, 0, sizeof desc);
+    desc.backend_desc = cuda.context ? &cuda : NULL;
     desc.slang_library = library;
     desc.dump_directory = dump;
     desc.max_plans = plans;
@@ -361,6 +361,7 @@ static PyObject *spyp_device_close(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     SPYP_UNUSED(ignored);
     if (!d->device) Py_RETURN_NONE;
+    Py_CLEAR(d->follow); // what it gives is of no use any more, and it may fail
     if (spyp_enter(d, "Device.close") < 0) return NULL;
     PyObject *callbacks = d->close_callbacks;
     d->close_callbacks = NULL;
@@ -393,6 +394,7 @@ static int spyp_device_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(d->reports);
     Py_VISIT(d->close_callbacks);
     Py_VISIT(d->reload_callbacks);
+    Py_VISIT(d->follow);
     Py_VISIT(d->types);
     Py_VISIT(d->extra);
     return 0;
@@ -404,6 +406,7 @@ static int spyp_device_clear(PyObject *self) {
     Py_CLEAR(d->progress);
     Py_CLEAR(d->reports);
     Py_CLEAR(d->held);
+    Py_CLEAR(d->follow);
     Py_CLEAR(d->close_callbacks);
     Py_CLEAR(d->reload_callbacks);
     Py_CLEAR(d->types);
@@ -717,6 +720,8 @@ static PyGetSetDef spyp_device_getset[] = {
     { "progress", spyp_callable_get, spyp_callable_set,
       "function(step, finished) called around slow steps such as compiling, or None.", SPYP_AT(progress) },
     { "_reports", spyp_callable_get, spyp_callable_set, "As progress, for compilation reports.", SPYP_AT(reports) },
+    { "_follow", spyp_callable_get, spyp_callable_set, "function() that gives the CUDA stream that work goes to, or None.",
+      SPYP_AT(follow) },
     { "_extra", spyp_device_extra, NULL, "What Python code keeps with the device: a dict.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };

@@ -174,24 +174,11 @@ static PyObject *spyp_link_deterministic(PyObject *self, PyObject *args, PyObjec
     return (PyObject *)f;
 }
 
-// A stream as int (0: CUDA's default one), or an object that has one as torch's streams do.
-static int spyp_stream_parse(PyObject *object, void **stream) {
-    PyObject *handle = PyLong_Check(object) ? Py_NewRef(object) : PyObject_GetAttrString(object, "cuda_stream");
-    if (handle) *stream = PyLong_AsVoidPtr(handle);
-    Py_XDECREF(handle);
-    if (PyErr_Occurred()) {
-        PyErr_Format(PyExc_TypeError, "cuda_stream: expected a CUDA stream's handle as int, or an object with cuda_stream, got %R", object);
-        return -1;
-    }
-    if (!*stream) *stream = SPY_CUDA_STREAM_LEGACY;
-    return 0;
-}
-
 static PyObject *spyp_link_stream(PyObject *self, PyObject *object) {
     spyp_device *d = ((spyp_function *)self)->module->device;
     void *stream = NULL;
     if (spyp_stream_parse(object, &stream) < 0 || spyp_enter(d, "cuda_stream") < 0) return NULL;
-    spy_status status = spy_cuda_set_stream(d->device, NULL); // only CUDA's devices have streams
+    spy_status status = spy_cuda_set_stream(d->device, d->stream); // only CUDA's devices have streams
     if (status != SPY_OK) spyp_raise(d);
     spyp_leave(d);
     spyp_function *f = status == SPY_OK ? spyp_function_link(self) : NULL;
@@ -469,8 +456,8 @@ static PyMethodDef spyp_function_methods[] = {
       "deterministic(enable=True): .bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many "
       "elements share. An error where the function itself adds to a gradient (DiffTensor)." },
     { "cuda_stream", spyp_link_stream, METH_O,
-      "cuda_stream(stream): calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int or an "
-      "object with cuda_stream, as torch's streams. ValueError where the device is not CUDA's, or the stream of another context." },
+      "cuda_stream(stream): calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a "
+      "NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device is not CUDA's, or the stream of another context." },
     { "write", spyp_link_writer, METH_VARARGS, "write(function, *args): function(cursor, *args) sets globals at each call." },
     { "as_func", spyp_function_self, METH_NOARGS, "as_func(): the function itself." },
     { "as_struct", spyp_function_as_struct, METH_NOARGS, "as_struct(): ValueError, for this is a function." },

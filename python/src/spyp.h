@@ -8,6 +8,7 @@
 //   shape.c       Shape                                        errors.c   C's errors in Python's words
 //   names.c       dir() and constants                         gradient.c DiffPair, gradients of tensors
 //   buffer.c      memory in bytes                              encoder.c  command encoders and command buffers
+//   cuda.c        contexts and streams of CUDA
 //   math_*.c      float3, float4x4, ...
 #ifndef SPYP_H
 #define SPYP_H
@@ -63,6 +64,8 @@ typedef struct spyp_device {
     PyObject *printed; // list that collects what kernels print, or NULL
     PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
+    PyObject *follow;         // callable that gives the CUDA stream that this thread's work goes to, or NULL
+    void *stream;             // CUDA's, where work goes to; NULL: the device's own
     PyObject *extra;          // dict of what Python code keeps with the device, or NULL
     PyObject *weakrefs;
     bool hot_reload, quiet; // quiet: messages are for nobody
@@ -218,6 +221,15 @@ spyp_device *spyp_device_of(PyObject *object, const char *what); // borrowed; NU
 // A list of paths, or of strings, as C strings in the arena; 0, or -1 with an error.
 int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count);
 int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const char *what, const char *const **out, size_t *count);
+
+// >>cuda.c
+// A stream as int (0: CUDA's default one), or an object that has one; -1 with an error.
+int spyp_stream_parse(PyObject *object, void **stream);
+// Round work on another stream than the device's (NULL: none), which goes on behind it. Inside the device.
+spy_status spyp_stream_begin(spyp_device *device, void *stream);
+spy_status spyp_stream_end(spyp_device *device, void *stream);
+int spyp_stream_follow(spyp_device *device); // the end of spyp_enter() where there is `follow`; -1 with an error, outside again
+int spyp_cuda_ready(PyObject *module);
 
 // >>errors
 

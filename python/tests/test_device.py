@@ -186,12 +186,6 @@ def test_compiler_options_without_effect():
     assert seen == [(spy.LogLevel.warn, "compiler_options: 'downstream_args' has no effect")]
 
 
-def test_existing_handles_are_refused():
-    """D1"""
-    with pytest.raises(spy.Error, match="existing_device_handles"):
-        spy.create_device(existing_device_handles=[1])
-
-
 # >>what it is
 
 def test_adapters(device):
@@ -386,17 +380,6 @@ def test_threads():
         for t in threads:
             t.join()
         assert wrong == []
-
-
-# >>CUDA
-
-def test_cuda_contexts(device):
-    """D8: clear errors without CUDA."""
-    for use in (device.set_cuda_context_current, device.cuda_context_scope):
-        with pytest.raises(spy.Error, match="expected a device of DeviceType.cuda, got DeviceType.vulkan"):
-            use()
-    with pytest.raises(spy.Error, match="not in this version"):
-        spy.get_cuda_current_context_native_handles()
 
 
 # >>the current device

@@ -36,12 +36,24 @@ typedef struct spy_cuda_desc {
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
 // stream of another context. Threads: one at a time.
 spy_status spy_cuda_set_stream(spy_device *device, void *stream);
+// Order between the device and a stream that others fill; the host waits for nothing. wait: all further work of the device
+// begins after what `stream` has been given so far. signal: what `stream` is given from now on begins after all work of the
+// device so far. NULL, errors and threads as for spy_cuda_set_stream().
+spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
+spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
 // What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: one at a time.
 void *spy_cuda_get_stream(spy_device *device);
 void *spy_cuda_get_context(spy_device *device);
 // Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
 // thread's current context as it was, but for threads that have none: those get the device's. Threads: any, one at a time.
 spy_status spy_cuda_make_current(spy_device *device);
+
+// The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
+// spy_device_desc.adapter; NULL and 0: there is none. Either may be NULL. And the way back, as cuCtxSetCurrent: NULL takes the
+// current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one, SPY_ERROR_INVALID_ARGUMENT for what is no context;
+// errors are the thread's, as those of spy_create_device(). Threads: any.
+spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter);
+spy_status spy_cuda_set_current_context(void *context);
 
 // A tensor over `size_bytes` of device memory from `address` (CUdeviceptr) on. desc->data must be NULL. The memory must
 // outlive the tensor and all calls with it. SPY_ERROR_INVALID_ARGUMENT for memory of another device or none of CUDA's.

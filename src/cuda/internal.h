@@ -152,6 +152,7 @@ typedef struct spyi_cuda_gpu {
     // `open` is the number of the batch that is being begun, so open - 1 is the last one that has an event.
     uint64_t open;
     uint64_t finished; // as last seen
+    uint64_t ordered;  // the last one that waited for another's stream
     uint32_t work;     // operations in the open batch
     size_t work_bytes; // in its pages
     spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
@@ -221,6 +222,9 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
 // The stream has been waited for: the open batch ends without an event.
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
+// The device's stream waits for what `stream` has so far, and the other way round.
+SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN uint64_t spyi_cuda_open_submit(spyi_gpu *gpu);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_submit(spyi_gpu *gpu, spyi_text *error);

@@ -9,20 +9,34 @@ static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *fun
     return gpu;
 }
 
-spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
-    static const char function[] = "spy_cuda_set_stream";
+// Gives the stream to one of stream.c's functions, in the device's context.
+static spy_status spyi_cuda_with_stream(spy_device *device, void *stream, const char *function,
+                                        spy_status (*use)(spyi_cuda_gpu *gpu, spyi_cu_stream stream,
+                                                          spyi_text *error)) {
     spyi_cuda_gpu *gpu = spyi_cuda_public_enter(device, function);
     spyi_text error = { NULL, 0, 0 };
     spy_status status;
     bool pushed;
     if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
     pushed = spyi_cuda_enter(gpu);
-    status = spyi_cuda_use_stream(gpu, (spyi_cu_stream)stream, &error);
+    status = use(gpu, (spyi_cu_stream)stream, &error);
     spyi_cuda_leave(gpu, pushed);
     if (status != SPY_OK) (void)spyi_fail(gpu->base.ctx, status, "%s: %s", function, spyi_text_str(&error));
     spyi_text_free(&error);
     spyi_leave(device);
     return status;
+}
+
+spy_status spy_cuda_set_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_set_stream", spyi_cuda_use_stream);
+}
+
+spy_status spy_cuda_wait_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_wait_stream", spyi_cuda_wait_stream);
+}
+
+spy_status spy_cuda_signal_stream(spy_device *device, void *stream) {
+    return spyi_cuda_with_stream(device, stream, "spy_cuda_signal_stream", spyi_cuda_signal_stream);
 }
 
 void *spy_cuda_get_stream(spy_device *device) {
@@ -55,6 +69,53 @@ spy_status spy_cuda_make_current(spy_device *device) {
     spyi_leave(device);
     return status;
 }
+
+// >>the current context, of programs that have no device yet
+
+static spy_status spyi_cuda_read_current(const spyi_cu_driver *cu, void **context, uint32_t *adapter,
+                                         spyi_text *error) {
+    spyi_cu_context now = NULL;
+    spyi_cu_device device = -1;
+    spyi_cu_result result = cu->CtxGetCurrent(&now);
+    if (result == SPYI_CU_OK && now != NULL) result = cu->CtxGetDevice(&device);
+    if (result != SPYI_CU_OK) {
+        spyi_cu_say(cu, result, now != NULL ? "cuCtxGetDevice" : "cuCtxGetCurrent", error);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (context != NULL) *context = (void *)now;
+    if (adapter != NULL) *adapter = (uint32_t)(device + 1);
+    return SPY_OK;
+}
+
+spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter) {
+    spyi_cu_driver cu;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_cu_open(NULL, &cu, &error);
+    if (context != NULL) *context = NULL;
+    if (adapter != NULL) *adapter = 0;
+    if (status == SPY_OK) status = spyi_cuda_read_current(&cu, context, adapter, &error);
+    if (status != SPY_OK)
+        (void)spyi_fail(NULL, status, "spy_cuda_get_current_context: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return status;
+}
+
+spy_status spy_cuda_set_current_context(void *context) {
+    spyi_cu_driver cu;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = spyi_cu_open(NULL, &cu, &error);
+    if (status == SPY_OK) {
+        spyi_cu_result result = cu.CtxSetCurrent((spyi_cu_context)context);
+        if (result != SPYI_CU_OK) spyi_cu_say(&cu, result, "cuCtxSetCurrent", &error);
+        if (result != SPYI_CU_OK) status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status != SPY_OK)
+        (void)spyi_fail(NULL, status, "spy_cuda_set_current_context: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+    return status;
+}
+
+// >>tensors over the program's memory
 
 // The whole allocation, so that tensors over parts of it share their hazards.
 static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t size_bytes,

@@ -147,24 +147,62 @@ SPYI_FN spy_status spyi_cuda_wait(spyi_gpu *base, uint64_t submit, uint64_t time
 
 // >>streams
 
-// The new stream begins where the old one ends.
-SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
     spyi_cu_context context = NULL;
     spyi_cu_result result;
+    if ((uintptr_t)stream <= 2)
+        return SPY_OK; // the default streams' handles are of whatever context is current
+    result = gpu->cu.StreamGetCtx(stream, &context);
+    if (result == SPYI_CU_OK && context == gpu->context) return SPY_OK;
+    if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
+    else
+        spyi_text_add(error, "the stream is of another context than the device '%s'",
+                      gpu->base.limits.info.name);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// What `after` is given from now on begins when `before` has done what it was given so far.
+static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
+                                  spyi_text *error) {
+    spyi_cu_event event = NULL;
+    spyi_cu_result result = gpu->cu.EventCreate(&event, SPYI_CU_EVENT_DISABLE_TIMING);
+    if (result == SPYI_CU_OK) result = gpu->cu.EventRecord(event, before);
+    if (result == SPYI_CU_OK) result = gpu->cu.StreamWaitEvent(after, event, 0);
+    if (event != NULL) (void)gpu->cu.EventDestroy(event); // the driver keeps what is waited for
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
+}
+
+// NULL: the device's own; *other: whether it is another one than work goes to.
+static spy_status spyi_cuda_other_stream(spyi_cuda_gpu *gpu, spyi_cu_stream *stream, bool *other,
+                                         spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    if (status != SPY_OK) return status;
-    if (stream == NULL) stream = gpu->own_stream;
-    if (stream == gpu->stream) return SPY_OK;
-    if ((uintptr_t)stream > 2) { // the default streams' handles are of whatever context is current
-        result = gpu->cu.StreamGetCtx(stream, &context);
-        if (result != SPYI_CU_OK || context != gpu->context) {
-            if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
-            else
-                spyi_text_add(error, "the stream is of another context than the device '%s'",
-                              gpu->base.limits.info.name);
-            return SPY_ERROR_INVALID_ARGUMENT;
-        }
-    }
+    if (*stream == NULL) *stream = gpu->own_stream;
+    *other = *stream != gpu->stream;
+    return status == SPY_OK && *other ? spyi_cuda_check_stream(gpu, *stream, error) : status;
+}
+
+SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    bool other;
+    spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
+    if (status != SPY_OK || !other) return status;
+    gpu->work++; // a batch ends here, for what runs beside the stream to wait for
+    gpu->ordered = gpu->open;
+    return spyi_cuda_end_batch(gpu, error);
+}
+
+SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    bool other;
+    spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    return status == SPY_OK && other ? spyi_cuda_order(gpu, gpu->stream, stream, error) : status;
+}
+
+// The new stream begins where the old one ends.
+SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
+    spyi_cu_result result;
+    bool other;
+    spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
+    if (status != SPY_OK || !other) return status;
     if (gpu->work == 0 && gpu->finished + 1 == gpu->open) { // nothing to wait for
         gpu->stream = stream;
         return SPY_OK;

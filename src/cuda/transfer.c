@@ -213,11 +213,14 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
     return status;
 }
 
-// Work up to `after` has been begun before, on the stream; `lane` waits for that and no more.
+// Work up to `after` has been begun before, on the stream; `lane` waits for that and no more. A stream of the program's may
+// hold work of its own on the same memory: what is read from there waits for all.
 static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_stream *stream,
                                    spyi_text *error) {
     spyi_cu_result result;
     *stream = gpu->stream;
+    if (gpu->stream != gpu->own_stream) return SPY_OK;
+    if (after < gpu->ordered) after = gpu->ordered;
     if (after + 1 >= gpu->open && gpu->work == 0) return SPY_OK;
     if (after >= gpu->open) return SPY_OK; // all that there is
     *stream = gpu->lane;

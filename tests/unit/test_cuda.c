@@ -9,6 +9,9 @@
 #include "compiler/type.h"
 #include "cuda/internal.h"
 #endif
+#include "fake_cuda/fake_cuda.h"
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -500,10 +503,190 @@ static void test_descs(void **state) {
     spy_release_device(device);
 }
 
-int main(void) {
+// >>contexts: on a driver without a GPU, which is found under the real one's name once it is loaded, so the last tests here
+
+static char fake_path[512];
+static int (*cu_create)(void **context, unsigned flags, int device);
+static int (*cu_destroy)(void *context);
+static int (*cu_current)(void **context);
+static int (*cu_pop)(void **context);
+
+static int (*cu_stream)(void **stream, unsigned flags);
+static int (*cu_stream_destroy)(void *stream);
+static fake_cuda *fake;
+
+static void *symbol_of(void *library, const char *name) {
+    void *symbol = library ? dlsym(library, name) : NULL;
+    if (!symbol) fail_msg("%s: no %s", fake_path, name);
+    return symbol;
+}
+
+static void load_fake_driver(void) {
+    void *library = dlopen(fake_path, RTLD_NOW | RTLD_LOCAL);
+    void *create = symbol_of(library, "cuCtxCreate_v2"), *destroy = symbol_of(library, "cuCtxDestroy_v2"),
+         *current = symbol_of(library, "cuCtxGetCurrent"), *pop = symbol_of(library, "cuCtxPopCurrent_v2");
+    memcpy(&cu_create, &create, sizeof create);
+    memcpy(&cu_destroy, &destroy, sizeof destroy);
+    memcpy(&cu_current, &current, sizeof current);
+    memcpy(&cu_pop, &pop, sizeof pop);
+    void *stream = symbol_of(library, "cuStreamCreate"), *get = symbol_of(library, "fake_cuda_state"),
+         *end = symbol_of(library, "cuStreamDestroy_v2");
+    fake_cuda *(*state)(void);
+    memcpy(&cu_stream, &stream, sizeof stream);
+    memcpy(&cu_stream_destroy, &end, sizeof end);
+    memcpy(&state, &get, sizeof get);
+    fake = state();
+}
+
+static void *current_context(void) {
+    void *context = NULL;
+    assert_int_equal(cu_current(&context), 0);
+    return context;
+}
+
+static void *new_context(int ordinal) { // current nowhere
+    void *context = NULL, *popped = NULL;
+    if (cu_create == NULL) load_fake_driver();
+    assert_int_equal(cu_create(&context, 0, ordinal) | cu_pop(&popped), 0);
+    assert_ptr_equal(context, popped);
+    return context;
+}
+
+static void *thread_without_context(void *user) {
+    void *context = user;
+    uint32_t adapter = 7;
+    bool ok = spy_cuda_get_current_context(&context, &adapter) == SPY_OK && context == NULL && adapter == 0;
+    ok = ok && spy_cuda_set_current_context(user) == SPY_OK && current_context() == user;
+    return ok ? user : NULL;
+}
+
+static void test_current_context(void **state) {
+    (void)state;
+    void *first = new_context(0), *second = new_context(1), *context = &first, *set = NULL;
+    uint32_t adapter = 7;
+    assert_int_equal(spy_cuda_get_current_context(&context, &adapter), SPY_OK);
+    assert_true(context == NULL && adapter == 0);
+    assert_int_equal(spy_cuda_set_current_context(second), SPY_OK);
+    assert_int_equal(spy_cuda_get_current_context(&context, &adapter), SPY_OK);
+    assert_true(context == second && adapter == 2);
+    assert_int_equal(spy_cuda_set_current_context(first), SPY_OK);
+    assert_ptr_equal(current_context(), first);
+    assert_int_equal(spy_cuda_get_current_context(NULL, &adapter), SPY_OK);
+    assert_int_equal(adapter, 1);
+    // Another thread has none, and its own from then on.
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, thread_without_context, second), 0);
+    assert_int_equal(pthread_join(thread, &set), 0);
+    assert_ptr_equal(set, second);
+    assert_ptr_equal(current_context(), first);
+    // What is no context, and one that has ended.
+    assert_int_equal(spy_cuda_set_current_context(&first), SPY_ERROR_INVALID_ARGUMENT);
+    has(spy_take_error(NULL).message, "spy_cuda_set_current_context: cuCtxSetCurrent gave");
+    assert_ptr_equal(current_context(), first);
+    assert_int_equal(spy_cuda_set_current_context(second), SPY_OK);
+    assert_int_equal(cu_destroy(first), 0);
+    assert_int_equal(spy_cuda_set_current_context(first), SPY_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(spy_take_error(NULL).code, SPY_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(spy_cuda_set_current_context(NULL), SPY_OK);
+    assert_int_equal(spy_cuda_get_current_context(&context, NULL), SPY_OK);
+    assert_true(context == NULL && current_context() == NULL);
+    assert_int_equal(cu_destroy(second), 0);
+}
+
+// A device on a given context; what was current stays so but for make_current.
+static void test_given_context(void **state) {
+    (void)state;
+    void *mine = new_context(1), *other = new_context(0);
+    spy_cuda_desc cuda;
+    spy_device_desc d;
+    memset(&cuda, 0, sizeof cuda);
+    memset(&d, 0, sizeof d);
+    assert_int_equal(spy_cuda_set_current_context(other), SPY_OK);
+    cuda.context = mine;
+    d.backend = spy_cuda_backend();
+    d.backend_desc = &cuda;
+    device = spy_create_device(&d);
+    if (!device) fail_msg("%s", spy_take_error(NULL).message);
+    assert_ptr_equal(spy_cuda_get_context(device), mine);
+    assert_ptr_equal(current_context(), other);
+    assert_int_equal(spy_cuda_make_current(device), SPY_OK);
+    assert_ptr_equal(current_context(), mine);
+    assert_int_equal(spy_cuda_set_current_context(other), SPY_OK);
+    spy_release_device(device);
+    assert_ptr_equal(current_context(), other);
+    d.adapter = 1;
+    assert_null(spy_create_device(&d));
+    has(spy_take_error(NULL).message, "desc.adapter is 1, but the given context is of device 2");
+    d.adapter = 0;
+    cuda.context = &mine;
+    assert_null(spy_create_device(&d));
+    has(spy_take_error(NULL).message, "the desc's CUDA context cannot be used");
+    assert_ptr_equal(current_context(), other);
+    assert_int_equal(spy_cuda_set_current_context(NULL) | cu_destroy(mine) | cu_destroy(other), 0);
+}
+
+// Order with another's stream, and that what is read after it waits too.
+static void test_other_streams(void **state) {
+    (void)state;
+    void *mine = new_context(0), *foreign = new_context(1), *stream = NULL, *wrong = NULL;
+    float numbers[4] = { 1, 2, 3, 4 };
+    spy_cuda_desc cuda;
+    spy_device_desc d;
+    spy_tensor_desc t;
+    memset(&cuda, 0, sizeof cuda);
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    assert_int_equal(spy_cuda_set_current_context(foreign) | cu_stream(&wrong, 1) | spy_cuda_set_current_context(mine) | cu_stream(&stream, 1), 0);
+    cuda.context = mine;
+    d.backend = spy_cuda_backend();
+    d.backend_desc = &cuda;
+    device = spy_create_device(&d);
+    if (!device) fail_msg("%s", spy_take_error(NULL).message);
+    t.shape = SPY_SHAPE(4);
+    t.data = numbers;
+    spy_tensor *x = spy_create_tensor(device, &t), *y = spy_create_tensor(device, &t);
+    void *own = spy_cuda_get_stream(device), *lane;
+    good(spy_wait(device));
+    good(spy_tensor_fill(y, 5));
+    good(spy_tensor_read(x, numbers, sizeof numbers));
+    lane = fake->read_in; // beside the work on y
+    assert_true(lane != own && lane != NULL);
+    good(spy_cuda_wait_stream(device, stream));
+    assert_true(fake->waiting == own && fake->waits_for == stream);
+    good(spy_tensor_fill(y, 6));
+    good(spy_tensor_read(x, numbers, sizeof numbers));
+    assert_true(fake->read_in == own || (fake->waiting == lane && fake->waits_for == own));
+    good(spy_cuda_signal_stream(device, stream));
+    assert_true(fake->waiting == stream && fake->waits_for == own);
+    fake->waiting = NULL; // with itself there is nothing to do
+    good(spy_cuda_wait_stream(device, NULL));
+    good(spy_cuda_signal_stream(device, own));
+    assert_null(fake->waiting);
+    assert_int_equal(spy_cuda_wait_stream(device, wrong), SPY_ERROR_INVALID_ARGUMENT);
+    has(spy_take_error(device).message, "spy_cuda_wait_stream: the stream is of another context");
+    assert_int_equal(spy_cuda_signal_stream(device, wrong), SPY_ERROR_INVALID_ARGUMENT);
+    has(spy_take_error(device).message, "spy_cuda_signal_stream: the stream is of another context");
+    // A stream of the program's: reads are in it, behind what the program has put there.
+    good(spy_cuda_set_stream(device, stream));
+    good(spy_tensor_fill(y, 7));
+    good(spy_tensor_read(x, numbers, sizeof numbers));
+    assert_ptr_equal(fake->read_in, stream);
+    assert_true(numbers[0] == 1 && numbers[3] == 4);
+    spy_release_tensor(x);
+    spy_release_tensor(y);
+    spy_release_device(device);
+    assert_int_equal(cu_stream_destroy(stream) | cu_stream_destroy(wrong), 0);
+    assert_int_equal(spy_cuda_set_current_context(NULL) | cu_destroy(mine) | cu_destroy(foreign), 0);
+}
+
+int main(int count, char **words) {
+    const char *slash = strrchr(words[0], '/'); // the driver lies beside this program's folder
+    (void)count;
+    snprintf(fake_path, sizeof fake_path, "%.*s/../fake_cuda.so", slash ? (int)(slash - words[0]) : 1, slash ? words[0] : ".");
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_driver), cmocka_unit_test(test_wrong_driver),
                                         cmocka_unit_test(test_missing_nvrtc), cmocka_unit_test(test_open_nvrtc),
                                         cmocka_unit_test(test_compile), cmocka_unit_test(test_options), cmocka_unit_test(test_layouts),
-                                        cmocka_unit_test(test_descs) };
+                                        cmocka_unit_test(test_descs), cmocka_unit_test(test_current_context),
+                                        cmocka_unit_test(test_given_context), cmocka_unit_test(test_other_streams) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

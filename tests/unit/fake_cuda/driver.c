@@ -32,14 +32,30 @@ static int failing(const char *name) {
 
 // >>device and context
 
-static int context_object;
-static void *current;
+typedef struct context {
+    int device, users; // users 0: there is none
+} context;
+
+#define DEVICES 2
+#define MOST_CONTEXTS 8
+#define MOST_CURRENT 16
+static context contexts[MOST_CONTEXTS]; // the first ones are the devices' primary ones
+static _Thread_local context *current[MOST_CURRENT];
+static _Thread_local unsigned depth; // of this thread's stack of them
+
+static context *now(void) { return depth ? current[depth - 1] : NULL; }
+static int is_context(const void *object) {
+    for (int i = 0; i < MOST_CONTEXTS; i++)
+        if (object == &contexts[i]) return contexts[i].users > 0;
+    return 0;
+}
 
 FAKE(cuInit, (unsigned flags)) { return (int)flags; }
+FAKE(cuGetExportTable, (const void **table, const void *id)) { return *table = NULL, (void)id, 500; } // NVRTC asks, and does without
 FAKE(cuDriverGetVersion, (int *version)) { return *version = 13000, 0; }
 FAKE(cuGetErrorName, (int result, const char **name)) { return *name = result == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE", 0; }
 FAKE(cuGetErrorString, (int result, const char **text)) { return *text = "as the test said", (void)result, 0; }
-FAKE(cuDeviceGetCount, (int *count)) { return *count = 1, 0; }
+FAKE(cuDeviceGetCount, (int *count)) { return *count = DEVICES, 0; }
 FAKE(cuDeviceGet, (int *device, int ordinal)) { return *device = ordinal, 0; }
 FAKE(cuDeviceGetName, (char *name, int size, int device)) { return snprintf(name, (size_t)size, "fake"), (void)device, 0; }
 FAKE(cuDeviceTotalMem_v2, (size_t * bytes, int device)) { return *bytes = (size_t)1 << 30, (void)device, 0; }
@@ -48,13 +64,39 @@ FAKE(cuDeviceGetAttribute, (int *value, int attribute, int device)) {
     *value = attribute == 1 ? 1024 : attribute == 5 ? 2147483647 : attribute == 10 ? 32 : attribute == 75 ? 99 : 0;
     return 0;
 }
-FAKE(cuDevicePrimaryCtxRetain, (void **context, int device)) { return *context = &context_object, (void)device, 0; }
-FAKE(cuDevicePrimaryCtxRelease_v2, (int device)) { return (void)device, 0; }
-FAKE(cuCtxGetCurrent, (void **context)) { return *context = current, 0; }
-FAKE(cuCtxSetCurrent, (void *context)) { return current = context, 0; }
-FAKE(cuCtxPushCurrent_v2, (void *context)) { return current = context, 0; }
-FAKE(cuCtxPopCurrent_v2, (void **context)) { return *context = current, 0; }
-FAKE(cuCtxGetDevice, (int *device)) { return *device = 0, 0; }
+FAKE(cuDevicePrimaryCtxRetain, (void **out, int device)) {
+    contexts[device].device = device;
+    contexts[device].users++;
+    return *out = &contexts[device], 0;
+}
+FAKE(cuDevicePrimaryCtxRelease_v2, (int device)) { return contexts[device].users-- > 0 ? 0 : 201; }
+FAKE(cuCtxGetCurrent, (void **out)) { return *out = now(), 0; }
+FAKE(cuCtxPushCurrent_v2, (void *object)) {
+    if (!is_context(object)) return 201;
+    return depth < MOST_CURRENT ? current[depth++] = (context *)object, 0 : 2;
+}
+FAKE(cuCtxPopCurrent_v2, (void **out)) { return depth ? *out = current[--depth], 0 : 201; }
+FAKE(cuCtxSetCurrent, (void *object)) { // of the stack's top, as cuda.h's documentation has it
+    if (object && !is_context(object)) return 201;
+    if (depth) depth--;
+    return object ? cuCtxPushCurrent_v2(object) : 0;
+}
+FAKE(cuCtxGetDevice, (int *device)) { return is_context(now()) ? *device = now()->device, 0 : 201; }
+FAKE(cuCtxCreate_v2, (void **out, unsigned flags, int device)) {
+    context *made = NULL;
+    for (int i = DEVICES; i < MOST_CONTEXTS; i++)
+        if (!contexts[i].users) made = &contexts[i];
+    if (!made || flags) return 1;
+    made->device = device;
+    made->users = 1;
+    return *out = made, cuCtxPushCurrent_v2(made);
+}
+FAKE(cuCtxDestroy_v2, (void *object)) {
+    if (!is_context(object)) return 201;
+    ((context *)object)->users = 0;
+    if (now() == object) depth--;
+    return 0;
+}
 
 // >>memory and streams
 
@@ -93,7 +135,7 @@ FAKE(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t size, void *st
 }
 FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream)) {
     MAY_FAIL("cuMemcpyDtoHAsync_v2");
-    return memmove(to, (void *)(uintptr_t)from, size), (void)stream, 0;
+    return memmove(to, (void *)(uintptr_t)from, size), state.read_in = stream, 0;
 }
 
 static void fill(uint64_t to, unsigned value, size_t count) {
@@ -101,19 +143,29 @@ static void fill(uint64_t to, unsigned value, size_t count) {
 }
 FAKE(cuMemsetD32Async, (uint64_t to, unsigned value, size_t count, void *stream)) { return fill(to, value, count), (void)stream, 0; }
 
-FAKE(cuStreamCreate, (void **stream, unsigned flags)) { return *stream = malloc(1), (void)flags, 0; }
+// Streams know their context.
+FAKE(cuStreamCreate, (void **stream, unsigned flags)) {
+    context **made = (context **)malloc(sizeof *made);
+    if (!made || !now()) return free(made), 201;
+    *made = now();
+    return *stream = made, (void)flags, 0;
+}
 FAKE(cuStreamDestroy_v2, (void *stream)) { return free(stream), 0; }
 FAKE(cuStreamSynchronize, (void *stream)) { return (void)stream, failing("cuStreamSynchronize"); }
-FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) { return (void)stream, (void)event, (int)flags; }
-FAKE(cuStreamGetCtx, (void *stream, void **context)) { return *context = &context_object, (void)stream, 0; }
+FAKE(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) {
+    state.waiting = stream;
+    state.waits_for = *(void **)event;
+    return (int)flags;
+}
+FAKE(cuStreamGetCtx, (void *stream, void **out)) { return *out = *(context **)stream, 0; }
 FAKE(cuStreamIsCapturing, (void *stream, int *capturing)) {
     (void)stream;
     MAY_FAIL("cuStreamIsCapturing");
     return *capturing = state.capturing, 0;
 }
-FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = malloc(1), (void)flags, 0; }
+FAKE(cuEventCreate, (void **event, unsigned flags)) { return *event = calloc(1, sizeof(void *)), (void)flags, 0; } // its stream
 FAKE(cuEventDestroy_v2, (void *event)) { return free(event), 0; }
-FAKE(cuEventRecord, (void *event, void *stream)) { return (void)event, (void)stream, 0; }
+FAKE(cuEventRecord, (void *event, void *stream)) { return *(void **)event = stream, 0; }
 FAKE(cuEventQuery, (void *event)) { return (void)event, 0; }
 FAKE(cuEventSynchronize, (void *event)) { return (void)event, 0; }
 FAKE(cuEventElapsedTime, (float *ms, void *from, void *to)) { return *ms = 1, (void)from, (void)to, 0; }
@@ -195,8 +247,9 @@ static void run(const fake_function *f, const unsigned *grid, void **params) {
 
 FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra)) {
     const unsigned grid[3] = { gx, gy, gz };
-    (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)extra;
+    (void)bx, (void)by, (void)bz, (void)shared, (void)extra;
     MAY_FAIL("cuLaunchKernel");
+    state.stream = stream;
     state.launches++;
     run((const fake_function *)function, grid, params);
     return 0;
@@ -306,14 +359,14 @@ FAKE(cuGraphAddKernelNode, (void **out, void *handle, void *const *before, size_
     if (!params->gx || !params->gy || !params->gz || !params->bx || !params->by || !params->bz || params->shared || params->extra) return 1;
     return add(KERNEL, out, handle, before, count, params);
 }
-FAKE(cuGraphAddMemcpyNode, (void **out, void *handle, void *const *before, size_t count, const copy_params *params, void *context)) {
+FAKE(cuGraphAddMemcpyNode, (void **out, void *handle, void *const *before, size_t count, const copy_params *params, void *of)) {
     MAY_FAIL("cuGraphAddMemcpyNode");
-    if (context != &context_object || params->from_type != 2 || params->to_type != 2 || params->height != 1 || params->depth != 1) return 1;
+    if (of != now() || params->from_type != 2 || params->to_type != 2 || params->height != 1 || params->depth != 1) return 1;
     return add(COPY, out, handle, before, count, params);
 }
-FAKE(cuGraphAddMemsetNode, (void **out, void *handle, void *const *before, size_t count, const fill_params *params, void *context)) {
+FAKE(cuGraphAddMemsetNode, (void **out, void *handle, void *const *before, size_t count, const fill_params *params, void *of)) {
     MAY_FAIL("cuGraphAddMemsetNode");
-    if (context != &context_object || params->element_size != 4 || params->height != 1) return 1;
+    if (of != now() || params->element_size != 4 || params->height != 1) return 1;
     return add(FILL, out, handle, before, count, params);
 }
 FAKE(cuGraphAddEmptyNode, (void **out, void *handle, void *const *before, size_t count)) {

@@ -1,0 +1,189 @@
+"""Sharing CUDA's contexts and streams with other libraries: native handles, current contexts, devices for torch."""
+from enum import IntEnum
+
+from . import _slangpy
+from .enums import DeviceType
+
+__all__ = ["NativeHandle", "NativeHandleType", "get_cuda_current_context_native_handles", "create_torch_device"]
+
+NativeHandleType = IntEnum("NativeHandleType", [
+    "unknown", "VkInstance", "VkPhysicalDevice", "VkDevice", "CUdevice", "CUdeviceptr", "CUstream", "CUcontext",
+], start=0, module=__name__)
+NativeHandleType.__doc__ = "What a NativeHandle is a handle of: the name of its type in its API."
+
+
+class NativeHandle:
+    """NativeHandle(type=NativeHandleType.unknown, value=0): a handle of another API, such as a CUcontext or CUstream, as an int.
+    Without a type it stands for none. It owns nothing."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, type=NativeHandleType.unknown, value=0):
+        try:
+            self.type = NativeHandleType[type] if isinstance(type, str) else NativeHandleType(type)
+        except (KeyError, ValueError):
+            raise ValueError("NativeHandle: argument 'type': expected a NativeHandleType, got {!r}".format(type)) from None
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError("NativeHandle: argument 'value': expected an int, got {!r}".format(value))
+        if not 0 <= value < 1 << 64:
+            raise ValueError("NativeHandle: argument 'value': expected 64 bits, got {}".format(value))
+        self.value = value
+
+    @staticmethod
+    def from_cuda_stream(stream):
+        """from_cuda_stream(stream): the handle of a CUDA stream, given as an int or an object with cuda_stream, as torch's streams."""
+        return NativeHandle(NativeHandleType.CUstream, stream if isinstance(stream, int) else stream.cuda_stream)
+
+    @property
+    def cuda_stream(self):
+        """The value of a CUstream; an AttributeError for other types."""
+        if self.type != NativeHandleType.CUstream:
+            raise AttributeError("{!r} is no CUstream".format(self))
+        return self.value
+
+    def __bool__(self):
+        return self.type != NativeHandleType.unknown
+
+    def __eq__(self, other):
+        return type(other) is NativeHandle and (self.type, self.value) == (other.type, other.value)
+
+    def __hash__(self):
+        return hash((self.type, self.value))
+
+    def __repr__(self):
+        return "NativeHandle(type={}, value={:#x})".format(self.type.name, self.value)
+
+
+def get_cuda_current_context_native_handles():
+    """get_cuda_current_context_native_handles(): the CUdevice and the CUcontext that are current on this thread, as a list of
+    NativeHandle for create_device(existing_device_handles=...). An error where none is current, or without a CUDA driver."""
+    context, adapter = _slangpy._cuda_get_current()
+    if not context:
+        raise _slangpy.Error("get_cuda_current_context_native_handles: this thread has no current CUDA context; torch.cuda.current_stream() "
+                             "or a device's set_cuda_context_current() makes one current")
+    return [NativeHandle(NativeHandleType.CUdevice, adapter - 1), NativeHandle(NativeHandleType.CUcontext, context)]
+
+
+def _name_of(type):
+    return getattr(type, "name", type)
+
+
+_HANDLES = "create_device: argument 'existing_device_handles': "
+_VULKAN = (NativeHandleType.VkInstance, NativeHandleType.VkPhysicalDevice, NativeHandleType.VkDevice)
+
+
+def _take_handles(desc):
+    """What a DeviceDesc's existing_device_handles ask for: (CUcontext or None, adapter_luid or None). Sets an automatic type."""
+    given = {}
+    for handle in desc.existing_device_handles or ():
+        if not isinstance(handle, NativeHandle):
+            raise TypeError(_HANDLES + "expected a list of NativeHandle, got {!r} in it".format(handle))
+        if handle.type in _VULKAN:
+            raise _slangpy.Error(_HANDLES + "only C programs can bring a Vulkan device, got {!r}".format(handle))
+        if handle and (handle.type not in (NativeHandleType.CUcontext, NativeHandleType.CUdevice) or handle.type in given):
+            raise ValueError(_HANDLES + "expected one CUcontext and its CUdevice, got {!r}".format(desc.existing_device_handles))
+        given[handle.type] = handle.value
+    given.pop(NativeHandleType.unknown, None)
+    if not given:
+        return None, desc.adapter_luid
+    if _name_of(desc.type) == "automatic":
+        desc.type = DeviceType.cuda
+    if _name_of(desc.type) != "cuda":
+        raise ValueError(_HANDLES + "CUDA's handles need DeviceType.cuda, got {!r}".format(desc.type))
+    context, ordinal = given.get(NativeHandleType.CUcontext), given.get(NativeHandleType.CUdevice)
+    if context == 0:
+        raise ValueError(_HANDLES + "the CUcontext is NULL")
+    if ordinal is None:
+        return context, desc.adapter_luid
+    if desc.adapter_luid and desc.adapter_luid[0] != ordinal + 1:
+        raise ValueError(_HANDLES + "the CUdevice is {}, and 'adapter_luid' is that of {}".format(ordinal, desc.adapter_luid[0] - 1))
+    return context, [ordinal + 1] + [0] * 15
+
+
+class _ContextScope:
+    """What Device.cuda_context_scope() gives: `with` makes the device's context current and puts back what was before."""
+
+    def __init__(self, device):
+        self._device, self._before = device, []
+
+    def __enter__(self):
+        before = _slangpy._cuda_get_current()[0]
+        self._device.set_cuda_context_current()
+        self._before.append(before)
+        return self._device
+
+    def __exit__(self, *exception):
+        _slangpy._cuda_set_current(self._before.pop())
+
+
+class _StreamScope:
+    """`with` this, the device's work goes to a stream that an argument 'cuda_stream' names; None or NativeHandle(): no other."""
+
+    def __init__(self, device, stream, where):
+        self._device, self._stream, self._where = device, stream, where
+        self._other = stream is not None and not (isinstance(stream, NativeHandle) and not stream)
+
+    def __enter__(self):
+        if self._other:
+            try:
+                self._device._use_stream(self._stream)
+            except (TypeError, ValueError) as error:
+                text = str(error).partition(": ")[2]
+                raise type(error)("{}: argument 'cuda_stream': {}".format(self._where, text)) from None
+
+    def __exit__(self, *exception):
+        if self._other:
+            self._device._use_stream(None)
+
+
+def _torch_index(torch, given):
+    """The number of torch's CUDA device that was asked for."""
+    where = "create_torch_device: argument 'torch_device': "
+    if not torch.cuda.is_available():
+        raise _slangpy.Error("create_torch_device: torch.cuda.is_available() is False: this torch has no CUDA, or the machine has no GPU")
+    if given is None:
+        return torch.cuda.current_device()
+    if isinstance(given, int) and not isinstance(given, bool):
+        index = given
+    else:
+        try:
+            asked = torch.device(given)
+        except (RuntimeError, TypeError) as error:
+            raise ValueError(where + "expected a torch.device, 'cuda:1' or a number, got {!r}".format(given)) from error
+        if asked.type != "cuda":
+            raise ValueError(where + "expected a CUDA device, got {!r}".format(given))
+        index = torch.cuda.current_device() if asked.index is None else asked.index
+    if not 0 <= index < torch.cuda.device_count():
+        raise ValueError(where + "expected a number below {}, got {}".format(torch.cuda.device_count(), index))
+    return index
+
+
+def _current_stream_of(torch, index):
+    """A function that gives the handle of the calling thread's current stream."""
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the time, and what torch's own compiler uses
+    if raw is not None:
+        return lambda: raw(index)
+    return lambda: torch.cuda.current_stream(index).cuda_stream
+
+
+def create_torch_device(type=DeviceType.automatic, torch_device=None, **more):
+    """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): a CUDA Device for use beside torch. It is in the
+    context that torch has on `torch_device` (torch.device, "cuda:1", a number; None: torch's current one), and all that a thread does
+    with it goes to torch's current stream of that thread, so that neither side waits for the other. `more`: keywords of
+    create_device(). An error for other types, and where torch has no CUDA; ImportError without torch."""
+    from .device import create_device
+
+    if _name_of(type) not in ("automatic", "cuda"):
+        raise _slangpy.Error("create_torch_device: argument 'type': expected DeviceType.cuda, got {!r}: memory is shared with torch through "
+                             "CUDA alone".format(type))
+    try:
+        import torch  # type: ignore[import-not-found,unused-ignore]
+    except ImportError as error:
+        raise ImportError("create_torch_device: this needs PyTorch, which is not installed: pip install torch") from error
+    index = _torch_index(torch, torch_device)
+    with torch.cuda.device(index):
+        torch.cuda.current_stream()  # makes the context, and makes it current
+        handles = get_cuda_current_context_native_handles()
+    device = create_device(DeviceType.cuda, existing_device_handles=handles, **more)
+    device._follow = _current_stream_of(torch, index)
+    return device
