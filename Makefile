@@ -127,7 +127,7 @@ $B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/fake_cuda.h
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden $< -o $@
 
-$B/unit-split/test_cuda_graph $B/unit-headers/test_cuda_graph: | $B/fake_cuda.so
+$B/unit-split/test_cuda_graph $B/unit-headers/test_cuda_graph $B/unit-split/test_cuda_unsized $B/unit-headers/test_cuda_unsized: | $B/fake_cuda.so
 
 $B/unit-headers/%: $B/tests-headers/unit/%.o $(unit_helpers)
 	@mkdir -p $(@D)

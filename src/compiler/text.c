@@ -55,8 +55,8 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
             spyi_text_add(
                 messages,
                 "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                "StructuredBuffer, ByteAddressBuffer, ConstantBuffer, ParameterBlock and plain data can; for "
-                "CUDA Slang has no code for typed buffers",
+                "StructuredBuffer, ByteAddressBuffer, arrays of them, ConstantBuffer, ParameterBlock and plain "
+                "data can; for CUDA Slang has no code for typed buffers",
                 p->path, p->type->display);
             return false;
         }
