@@ -425,7 +425,9 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
         if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = v->kind == SPY_ARG_CUSTOM ? v->custom : spyi_kind_of_parameter(type, v);
-    bool by_fields = v->kind == SPY_ARG_STRUCT && type->field_count > 0;
+    // A host array without elements, as Python's [] is, does for a list of none.
+    bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
+    bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !kind && !by_fields) || type->kind == SPYI_TYPE_VOID)
         return spyi_mismatch(a, path, type, v,
                              type->kind == SPYI_TYPE_VOID ? ""
@@ -448,7 +450,7 @@ static bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *ty
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
-    if (v->kind == SPY_ARG_STRUCT) return spyi_bind_fields(a, index, type, path, in, out, node);
+    if (v->kind == SPY_ARG_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;

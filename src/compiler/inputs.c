@@ -235,6 +235,10 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
                                  const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
     bool array = spyi_type_is_bound_array(type);
+    if (spyi_type_is_unsized(type)) {
+        spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, at);
+        return;
+    }
     uint32_t count = array ? type->field_count : 1;
     if (array) {
         spyi_sl_add_input(w, SPYI_INPUT_GROUP, path, type, at);

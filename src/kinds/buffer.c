@@ -131,9 +131,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_holders(void) {
 
 static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     uint64_t parts[2] = { 0, value->child_count };
-    (void)leaf, (void)error;
     if (field) memcpy(field, parts, sizeof parts);
-    return true;
+    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display, spyi_kind_takes(leaf->type));
+    return false;
 }
 
 static const spyi_value_kind spyi_unsized_kind = {
