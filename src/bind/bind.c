@@ -397,8 +397,8 @@ static bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *t
         return spyi_bind_to_fields(a, index, type, type->fields, type->field_count, path, in, out, node);
     spyi_field *fields = spyi_unsized_fields(a, index, type, path, node);
     if (!fields) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    bool good = spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in,
-                                    out, node);
+    bool good =
+        spyi_bind_to_fields(a, index, type, fields, a->values->items[index].child_count, path, in, out, node);
     free(fields);
     return good;
 }

@@ -184,8 +184,7 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     variant->key = *key;
-    if (!plan->bound.shader)
-        return spyi_emit(plan->function, &plan->bound, key, &variant->emitted, error);
+    if (!plan->bound.shader) return spyi_emit(plan->function, &plan->bound, key, &variant->emitted, error);
     return spyi_shader_text(plan, &variant->emitted, error);
 }
 

@@ -99,7 +99,8 @@ static bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout) {
 static size_t spyi_sl_cuda_place(spyi_unit *unit, spyi_sl_type_layout *layout, size_t *end) {
     int32_t align =
         unit->compiler->library->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
-    size_t size = spyi_sl_cuda_size(unit, layout), at = size ? spyi_align(*end, align > 0 ? (size_t)align : 1) : *end;
+    size_t size = spyi_sl_cuda_size(unit, layout),
+           at = size ? spyi_align(*end, align > 0 ? (size_t)align : 1) : *end;
     *end = at + size;
     return at;
 }
@@ -303,7 +304,8 @@ static void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variabl
         spyi_sl_add_unsized(w, slang, path, type, &at);
     } else if (resource && w->cuda) { // as a parameter of the kernel it lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
-    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY && type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+    } else if (w->cuda && kind == SPYI_SL_KIND_ARRAY &&
+               type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
@@ -359,8 +361,7 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     spyi_sl_variable_layout *globals = lib->spReflection_getGlobalParamsVarLayout(layout);
     spyi_sl_type_layout *whole = globals ? lib->spReflectionVariableLayout_GetTypeLayout(globals) : NULL;
     if (w.cuda && whole && lib->spReflectionTypeLayout_getKind(whole) == SPYI_SL_KIND_STRUCT)
-        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE,
-                            spyi_sl_cuda_size(unit, whole));
+        spyi_sl_add_uniform(&w, &at, SPYI_HOLDER_NONE, spyi_sl_cuda_size(unit, whole));
     if (globals && !w.failed) spyi_sl_walk_input(&w, globals, "", at);
     *bindings = w.bindings;
     return !w.failed;
